@@ -12,6 +12,7 @@ import type {
   WorkerHandle,
 } from "../../src/control/workers/worker-handle.ts";
 import { WorkerPool } from "../../src/control/workers/worker-pool.ts";
+import type { Owner } from "../../src/lib/owners.ts";
 import { createLogger, type LogFields } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
 
@@ -33,6 +34,7 @@ export class FakePooledPlayer implements PooledPlayer {
   readonly log: string[] = [];
   handle: WorkerHandle | undefined;
   isSuspect = false;
+  owner: Owner = ["test"];
   needsCapacity = false;
   #waiting: { readonly what: string; readonly resolve: () => void }[] = [];
 

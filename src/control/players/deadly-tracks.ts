@@ -1,26 +1,35 @@
 // The tracks that were given up because they crashed workers. When one is requested again it plays isolated from the
 // start, so that it harms no other player. Main thread.
 
+import { greediest } from "../../lib/greediest.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { Track } from "../../track/track.ts";
 
-/** One more removes the oldest. */
+/** One more removes the oldest of the owner with most of them. */
 const TRACKS_MAX = 1000;
 /** Bounds the key of a track whose address may have any length. */
 const KEY_LENGTH_MAX = 1000;
 
 /** One for the node. Tracks are known again by their source and identifier, not by their encoded form. */
 export class DeadlyTracks {
-  readonly #keys = new Set<string>();
+  /** Whose player was the first to play it, by the track's key; the oldest first. */
+  readonly #owners = new Map<string, Owner>();
 
-  /** Remembers it; the oldest of a thousand is forgotten. */
-  add(track: Track): void {
-    this.#keys.add(keyOf(track));
-    const [oldest] = this.#keys;
-    if (this.#keys.size > TRACKS_MAX && oldest !== undefined) this.#keys.delete(oldest);
+  /** Remembers it. Beyond a thousand, the oldest of the owner with most is forgotten. */
+  add(track: Track, owner: Owner): void {
+    const key = keyOf(track);
+    if (!this.#owners.has(key)) this.#owners.set(key, owner);
+    if (this.#owners.size > TRACKS_MAX) this.#forgetOne();
   }
 
   has(track: Track): boolean {
-    return this.#keys.size > 0 && this.#keys.has(keyOf(track));
+    return this.#owners.size > 0 && this.#owners.has(keyOf(track));
+  }
+
+  #forgetOne(): void {
+    // Reversed: the last of them is the oldest.
+    const oldest = greediest([...this.#owners].reverse(), ([, owner]) => owner);
+    if (oldest !== undefined) this.#owners.delete(oldest[0]);
   }
 }
 

@@ -157,7 +157,7 @@ export class PlayerTrack {
   /** It has crashed a second worker, one that it had to itself: there is no further attempt. */
   giveUp(): void {
     if (this.#loaded === undefined) return;
-    this.#options.deadlyTracks.add(this.#loaded.track);
+    this.#options.deadlyTracks.add(this.#loaded.track, this.#options.owner);
     const message = "the track was ended: it crashed an audio worker, and again when it played isolated";
     this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
   }

@@ -9,6 +9,7 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 import { ownerOf } from "../access/account.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
@@ -57,6 +58,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #memory: PlayerMemory;
+  readonly owner: Owner;
   readonly #intent = new IntentHolder();
   readonly #track: PlayerTrack;
   readonly #voice: PlayerVoice;
@@ -78,6 +80,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#sink = options.sink;
     this.#clock = options.clock;
     const owner = ownerOf(options.account, `user ${options.userId}`);
+    this.owner = owner;
     this.#trackChecks = new TrackChecks({
       tracks: options.tracks,
       owner,

@@ -3,6 +3,7 @@
 
 import type { Activity, CurrentTask } from "../../bridge/heartbeat.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { greediest } from "../../lib/greediest.ts";
 import { DESTROY_TIMEOUT_MS, type Placements } from "./placements.ts";
 import type { CrashAttribution, PooledPlayer } from "./worker-handle.ts";
 import { WorkerSlot } from "./worker-slot.ts";
@@ -43,12 +44,12 @@ export class Isolation {
     return this.#emptied.size;
   }
 
-  /** Moves a player from its shared worker to an isolated one. False, and no effect: the maximum is already isolated. */
+  /** Moves a player from its shared worker to an isolated one. False, and no effect: its owner has enough of them. */
   isolate(player: PooledPlayer): boolean {
     const { placements } = this.#options;
     const placement = placements.get(player);
     if (placement === undefined || placement.slot.isIsolated) return true;
-    if (!this.#makeSpace()) return false;
+    if (!this.#makeSpace(player)) return false;
     placements.destroyAt(placement);
     this.displace(player, { kind: "suspect", activity: "prepare" });
     placements.serveWaiting();
@@ -70,12 +71,12 @@ export class Isolation {
     const { placements } = this.#options;
     this.leave(player);
     const isAttributed = attribution.kind !== "none";
-    const hasCapacity = !isAttributed || this.#makeSpace();
+    const hasCapacity = !isAttributed || this.#makeSpace(player);
     // Among the others again it would cost them another worker.
     placements.guard(() =>
       player.onWorkerLost(isAttributed && !hasCapacity ? { ...attribution, kind: "culprit" } : attribution),
     );
-    if ((isAttributed && hasCapacity) || (player.isSuspect && this.#makeSpace())) this.#startWorker(player);
+    if ((isAttributed && hasCapacity) || (player.isSuspect && this.#makeSpace(player))) this.#startWorker(player);
     else placements.wait(player);
   }
 
@@ -90,13 +91,32 @@ export class Isolation {
     return [...this.#isolated, ...this.#emptied];
   }
 
-  /** True when one more player can be isolated: the longest isolated one that is no longer suspect returns to the others. */
-  #makeSpace(): boolean {
+  /**
+   * True when this player, too, can be isolated: the longest isolated one that is no longer suspect returns to the
+   * others, or what the last one of the owner with most of them was doing is given up.
+   */
+  #makeSpace(player: PooledPlayer): boolean {
     if (this.#isolated.size < ISOLATED_MAX) return true;
     const players = [...this.#isolated].flatMap((slot) => [...slot.players.values()]);
-    const cleared = players.find((player) => !player.isSuspect);
-    if (cleared !== undefined) this.displace(cleared, { kind: "none" });
-    return cleared !== undefined;
+    const cleared = players.find((isolated) => !isolated.isSuspect);
+    if (cleared !== undefined) {
+      this.displace(cleared, { kind: "none" });
+      return true;
+    }
+    const refused = greediest([...players, player], ({ owner }) => owner);
+    if (refused === undefined || refused === player) return false;
+    this.#giveUp(refused);
+    return true;
+  }
+
+  /** It is not suspect afterwards, and returns to the others. */
+  #giveUp(player: PooledPlayer): void {
+    const { placements } = this.#options;
+    const placement = placements.get(player);
+    if (placement !== undefined) placements.destroyAt(placement);
+    this.leave(player);
+    placements.guard(() => player.onWorkerLost({ kind: "culprit", activity: "idle" }));
+    placements.wait(player);
   }
 
   #startWorker(player: PooledPlayer): void {

@@ -24,6 +24,8 @@ export interface PendingProbe {
   readonly id: number;
   readonly owner: Owner;
   readonly input: PlayableInput;
+  /** Fires when it is answered, or nobody waits for it any more. */
+  readonly signal: AbortSignal;
   /** Losses of its thread that could be anybody's fault. */
   lossCount: number;
 }

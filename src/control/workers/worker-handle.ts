@@ -7,6 +7,7 @@ import type { WorkerEvent } from "../../bridge/events.ts";
 import type { Activity } from "../../bridge/heartbeat.ts";
 import type { WorkerReplies } from "../../bridge/replies.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
+import type { Owner } from "../../lib/owners.ts";
 
 type WithoutPlayerId<Command> = Command extends { readonly playerId: PlayerId } ? Omit<Command, "playerId"> : never;
 
@@ -41,6 +42,8 @@ export interface PooledPlayer {
   onWorkerEvent(event: PlayerEvent): void;
   /** It has a track that is not paused, or has been admitted with one that is about to start. */
   readonly needsCapacity: boolean;
+  /** Whose it is: what players share is shared out by it. */
+  readonly owner: Owner;
   /** Its work has probably crashed a worker: it must not share one with others. */
   readonly isSuspect: boolean;
 }

@@ -1019,7 +1019,7 @@ describe("a worker that dies", () => {
   });
 
   test("a track that is known to crash workers is refused when it cannot play isolated", async () => {
-    deadlyTracks.add(buildTrack());
+    deadlyTracks.add(buildTrack(), ["test"]);
     workers.hasIsolatedCapacity = false;
     await play();
     clock.advance(0);

@@ -85,6 +85,42 @@ describe("a player that crashes a worker", () => {
     ]);
   });
 
+  test("a suspect finds space when another client has most isolated players: the last of those is given up", async () => {
+    start("obedient");
+    const greedy: FakePooledPlayer[] = [];
+    for (let count = 0; count < 4; count++) {
+      const player = await settled();
+      player.owner = ["a", "a, 1"];
+      player.isSuspect = true;
+      greedy.push(player);
+      pool.isolate(player);
+      await player.next("position");
+    }
+    const fifth = await settled();
+    fifth.owner = ["a", "a, 1"];
+    expect(pool.isolate(fifth)).toBe(false);
+    const others = [
+      ["b", "b, 1"],
+      ["a", "a, 2"],
+    ];
+    for (const [index, owner] of others.entries()) {
+      const loser = greedy[3 - index];
+      if (loser === undefined) continue;
+      const other = await settled();
+      other.owner = owner;
+      other.isSuspect = true;
+      expect(pool.isolate(other)).toBe(true);
+      await other.next("position");
+      expect(other.handle?.isIsolated).toBe(true);
+      expect(loser.log).toContain("lost culprit");
+      expect(loser.handle?.isIsolated).toBe(false);
+    }
+    for (const player of greedy.slice(0, 2)) {
+      expect(player.handle?.isIsolated).toBe(true);
+      expect(player.log).not.toContain("lost culprit");
+    }
+  });
+
   test("an isolated worker is closed when its player has left", async () => {
     start("obedient");
     const culprit = await settled();

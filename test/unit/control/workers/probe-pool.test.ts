@@ -6,6 +6,7 @@ import type { RouteSource } from "../../../../src/control/workers/route-source.t
 import { systemThreads } from "../../../../src/control/workers/threads.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { type Clock, systemClock } from "../../../../src/lib/clock.ts";
+import type { Owner } from "../../../../src/lib/owners.ts";
 import { createLogger, type LogFields } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { inputSettings } from "../../../support/input-builders.ts";
@@ -52,8 +53,8 @@ function start(
 }
 
 /** Makes the thread do something, see the worker script. */
-function ask(url: string, signal = new AbortController().signal): Promise<ProbeResult> {
-  return probePool.probe({ kind: "http", url, container: undefined }, { owner: [], signal });
+function ask(url: string, signal = new AbortController().signal, owner: Owner = []): Promise<ProbeResult> {
+  return probePool.probe({ kind: "http", url, container: undefined }, { owner, signal });
 }
 
 function logged(start: string): readonly Line[] {
@@ -216,6 +217,21 @@ describe("a probe thread that is lost", () => {
     abort.abort(reason);
     await expect(suspect).rejects.toBe(reason);
     await expect(culprit).rejects.toMatchObject({ code: "probe-crashed" });
+  });
+
+  test("a suspect does not wait for the suspect of another client, however long that takes", async () => {
+    start();
+    await ask("nothing");
+    const abort = new AbortController();
+    const greedy = ask("suspect wait", abort.signal, ["greedy"]);
+    await expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
+    await ask("nothing");
+    const control = ask("suspect", undefined, ["honest"]);
+    await expect(ask("exit")).rejects.toMatchObject({ code: "probe-crashed" });
+    expect(await control).toEqual(EMPTY);
+    const reason = new NodeError("load-timeout", "enough");
+    abort.abort(reason);
+    await expect(greedy).rejects.toBe(reason);
   });
 
   test("a thread that cannot start says so after two tries", async () => {
