@@ -5,6 +5,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 
 /** Complexities of libopus that differ in cost; 10, 9 and 8 cost the same (docs/benchmarks.md). */
@@ -23,6 +24,8 @@ const LOAD_DIFFERENCE_MIN = 0.2;
 /** With encoders at their cheapest, no new player is admitted from here; and in any case from the second. */
 const LOAD_FULL = 0.65;
 const LOAD_OVER = 0.8;
+/** Of that, for others than the owner of most players. */
+const LOAD_RESERVED = 0.05;
 
 /** A step shows in the next reports, which come every half second. */
 const SETTLE_MS = 1200;
@@ -90,14 +93,23 @@ export class LoadGovernor {
     return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
   }
 
+  /** A player of the owner of most players is refused a little earlier, so that others can still start some. */
+  #hasCapacityFor(load: number, isOfGreediest: () => boolean): boolean {
+    if (!this.hasCapacity(load)) return false;
+    return this.hasCapacity(load + LOAD_RESERVED) || !isOfGreediest();
+  }
+
   /** True when it is worth rendering a player's audio on the second thread instead of the first, given their loads. */
   isWorthMoving(fromLoad: number, toLoad: number): boolean {
     return this.#options.isOn && fromLoad >= LOAD_MOVING && fromLoad - toLoad >= LOAD_DIFFERENCE_MIN;
   }
 
-  /** @throws NodeError "node-overloaded" when there is no capacity for one more */
-  admit(load: number): void {
-    if (this.hasCapacity(load)) return;
+  /**
+   * `isOfGreediest`: whether its owner has most players (`holdsMost`); asked only where that matters.
+   * @throws NodeError "node-overloaded" when there is no capacity for one more
+   */
+  admit(load: number, isOfGreediest = (): boolean => false): void {
+    if (this.#hasCapacityFor(load, isOfGreediest)) return;
     this.#refusedCount += 1;
     const percent = Math.round(load * 100);
     throw new NodeError(
@@ -132,4 +144,16 @@ export class LoadGovernor {
     this.#options.logger.info(message, { complexity, complexityMax, load: Math.round(load * 100) / 100 });
     this.#options.onComplexity(complexity);
   }
+}
+
+/**
+ * Whether `owner` has more than half of what `owners` lists: its account of all, or, where no other account has any, its
+ * client of those of the account.
+ */
+export function holdsMost(owner: Owner, owners: readonly Owner[]): boolean {
+  for (const [level, name] of owner.entries()) {
+    const count = owners.filter((other) => other[level] === name).length;
+    if (count < owners.length) return count > owners.length / 2;
+  }
+  return owners.length > 0;
 }

@@ -3,6 +3,7 @@
 
 import type { PlayerId } from "../../bridge/commands.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 import { type PlayerEvent, type PooledPlayer, WorkerHandle } from "./worker-handle.ts";
 import type { WorkerSlot, WorkerView } from "./worker-slot.ts";
@@ -63,6 +64,11 @@ export class Placements {
   /** Players that have a worker. */
   get size(): number {
     return this.#placements.size;
+  }
+
+  /** The owner of each player that plays on a worker. */
+  get busyOwners(): readonly Owner[] {
+    return [...this.#placements.keys()].filter(({ needsCapacity }) => needsCapacity).map(({ owner }) => owner);
   }
 
   /** Undefined while the player waits for a worker. */

@@ -11,7 +11,7 @@ import { AudioTotals } from "./audio-totals.ts";
 import type { CodecLoader } from "./codec-loader.ts";
 import { HandOvers } from "./hand-overs.ts";
 import { attributionTo, Isolation } from "./isolation.ts";
-import { LoadGovernor } from "./load-governor.ts";
+import { holdsMost, LoadGovernor } from "./load-governor.ts";
 import type { PacerKeeper } from "./pacer-keeper.ts";
 import { Placements, type PlayerPlacement } from "./placements.ts";
 import { SpareWorker } from "./spare-worker.ts";
@@ -128,7 +128,7 @@ export class WorkerPool {
     const isMoved =
       !slot.isIsolated && freest !== undefined && freest !== slot && !this.#governor.hasCapacity(slot.promisedLoad);
     const target = isMoved ? freest : slot;
-    this.#governor.admit(target.promisedLoad);
+    this.#governor.admit(target.promisedLoad, () => holdsMost(player.owner, this.#placements.busyOwners));
     if (isMoved) this.#move(player, freest);
     this.#governor.judge(this.#peakLoad);
   }

@@ -3,6 +3,7 @@
 
 import type { PersistedValue } from "../../bridge/plugin-messages.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { greediest } from "../../lib/greediest.ts";
 import type { Logger } from "../../log/log.ts";
 import type { PersistedFile } from "./persisted-file.ts";
 
@@ -76,11 +77,20 @@ export class PersistedValues {
     this.#drop(idOf(value));
     this.#values.set(idOf(value), value);
     this.#sizeBytes += sizeBytes;
-    for (const oldest of this.#values.keys()) {
-      if (this.#sizeBytes <= BYTES_MAX && this.#values.size <= VALUES_MAX) break;
-      this.#drop(oldest);
-    }
+    while (this.#sizeBytes > BYTES_MAX || this.#values.size > VALUES_MAX) this.#dropOne();
     return true;
+  }
+
+  /** The oldest value of the largest cache: what fills one cache takes nothing from the others. */
+  #dropOne(): void {
+    const isTooLarge = this.#sizeBytes > BYTES_MAX;
+    const oldest = greediest(
+      // Reversed: the last of them is the oldest.
+      [...this.#values.values()].reverse(),
+      ({ cache }) => [cache],
+      (value) => (isTooLarge ? sizeOf(value) : 1),
+    );
+    if (oldest !== undefined) this.#drop(idOf(oldest));
   }
 
   #drop(id: string): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LoadGovernor } from "../../../../src/control/workers/load-governor.ts";
+import { holdsMost, LoadGovernor } from "../../../../src/control/workers/load-governor.ts";
 import { silentLogger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -103,4 +103,25 @@ test("a governor that is switched off does nothing and refuses no player", () =>
   report(0.99, 60);
   expect(steps).toEqual([]);
   expect(() => governor.admit(2)).not.toThrow();
+});
+
+test("the owner of most players is refused a little earlier, so that others can still start some", () => {
+  const { governor } = setup({ canLower: false });
+  expect(() => governor.admit(0.62, () => true)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+  expect(() => governor.admit(0.62, () => false)).not.toThrow();
+  expect(() => governor.admit(0.59, () => true)).not.toThrow();
+  expect(() => governor.admit(0.66, () => false)).toThrow(expect.objectContaining({ code: "node-overloaded" }));
+});
+
+test("the owner of most players is the account with more than half, or among its own the client with more than half", () => {
+  const [greedy, honest, client] = [
+    ["a", "a, 1"],
+    ["b", "b, 1"],
+    ["a", "a, 2"],
+  ];
+  const playing = [greedy, greedy, honest].map((owner) => owner ?? []);
+  expect([greedy, client, honest].map((owner = []) => holdsMost(owner, playing))).toEqual([true, true, false]);
+  const ofOne = [greedy, greedy, client].map((owner) => owner ?? []);
+  expect([greedy, client, honest].map((owner = []) => holdsMost(owner, ofOne))).toEqual([true, false, false]);
+  expect(holdsMost(["a", "a, 1"], [])).toBe(false);
 });

@@ -73,6 +73,15 @@ describe("persisted values", () => {
     expect(persisted.all).toHaveLength(2000);
     expect(persisted.all[0]?.key).toBe("1");
   });
+
+  test("persisted values of one cache evict none of another, however many or large they are", () => {
+    const persisted = create();
+    persisted.persist({ ...value("login"), cache: "logins" });
+    for (let index = 0; index < 20; index++) persisted.persist(value(`large ${index}`, "x".repeat(60_000)));
+    for (let index = 0; index < 2001; index++) persisted.persist(value(`${index}`, "1"));
+    expect(persisted.all[0]?.key).toBe("login");
+    expect(persisted.all).toHaveLength(2000);
+  });
 });
 
 describe("the file", () => {
