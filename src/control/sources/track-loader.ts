@@ -30,7 +30,7 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
   /** How many loads of plugins led here. Default: none. */
   readonly depth?: number | undefined;
-  /** A part of a load or link that runs already waits for no permit of its own: it would wait for itself. */
+  /** A part of a load or link that runs already takes no further permit: it would wait for itself. */
   readonly isPartOfWork?: boolean;
   /** The sources that the client may use. Default: all. */
   readonly allowed?: AllowedSources | undefined;
