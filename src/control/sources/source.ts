@@ -2,7 +2,7 @@
 // list is own-sources.ts. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
-import type { Owner } from "../../lib/owners.ts";
+import type { Owner, WorkOptions } from "../../lib/owners.ts";
 import type { Track } from "../../track/track.ts";
 import type { FoundTracks, Playlist } from "./load-result.ts";
 
@@ -51,10 +51,5 @@ export interface Source {
   playableInput(track: Track): PlayableInput;
 }
 
-export interface ProbeOptions {
-  readonly owner: Owner;
-  readonly signal: AbortSignal;
-}
-
 /** Probes an input, on a thread that plays no music. Rejects with its reason when `signal` aborts. */
-export type Prober = (input: PlayableInput, options: ProbeOptions) => Promise<ProbeResult>;
+export type Prober = (input: PlayableInput, options: WorkOptions) => Promise<ProbeResult>;

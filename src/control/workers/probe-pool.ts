@@ -6,7 +6,7 @@ import { PendingRequests } from "../../bridge/pending-requests.ts";
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
 import type { WorkerReplies } from "../../bridge/replies.ts";
 import { NodeError } from "../../errors.ts";
-import type { ProbeOptions } from "../sources/source.ts";
+import type { WorkOptions } from "../../lib/owners.ts";
 import { type LaneLoss, type PendingProbe, ProbeLane, type ProbeRequests } from "./probe-lane.ts";
 import type { ProbeThreadOptions } from "./probe-thread.ts";
 import type { Answerers } from "./thread-answers.ts";
@@ -39,7 +39,7 @@ export class ProbePool {
    * Probes an input. Rejects with the NodeError that says why it cannot be played, with `probe-crashed`, or with the
    * reason of `signal`. The caller bounds how many and how long.
    */
-  probe(input: PlayableInput, { owner, signal }: ProbeOptions): Promise<ProbeResult> {
+  probe(input: PlayableInput, { owner, signal }: WorkOptions): Promise<ProbeResult> {
     if (this.#isClosed) return Promise.reject(new NodeError("worker-lost", "the node is closing"));
     const onAbandoned = (id: number): void => {
       this.#shared.drop(id);

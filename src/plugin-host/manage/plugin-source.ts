@@ -2,8 +2,9 @@
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { PluginLink, PluginLinkRequest, SourceManifest } from "../../bridge/plugin-messages.ts";
-import type { ProbeOptions, Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
+import type { Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { WorkOptions } from "../../lib/owners.ts";
 import type { Track } from "../../track/track.ts";
 import { isClaimed } from "./claims.ts";
 import type { PluginRunner } from "./plugin-runner.ts";
@@ -61,7 +62,7 @@ export class PluginSource implements Source {
   }
 
   /** Requests the track's current audio link. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
-  async link(linkRequest: PluginLinkRequest, { owner, signal }: ProbeOptions): Promise<PluginLink> {
+  async link(linkRequest: PluginLinkRequest, { owner, signal }: WorkOptions): Promise<PluginLink> {
     const request = { type: "resolve" as const, source: this.name, linkRequest, owner };
     const work = this.#runner.request(request, { signal, timeoutMs: RESOLVE_TIMEOUT_MS });
     return this.links.count(work, () => this.#clock.epochMs());

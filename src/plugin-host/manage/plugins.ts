@@ -12,7 +12,7 @@ import type {
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
-import type { ProbeOptions, Source } from "../../control/sources/source.ts";
+import type { Source } from "../../control/sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../../control/sources/track-loader.ts";
 import type { LinkSource } from "../../control/workers/link-source.ts";
 import type { RouteSource } from "../../control/workers/route-source.ts";
@@ -20,6 +20,7 @@ import type { Threads } from "../../control/workers/threads.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { WorkOptions } from "../../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
@@ -269,7 +270,7 @@ export class Plugins implements LinkSource {
   }
 
   /** The track for an identifier; the first result of a search, for plugins that mirror tracks. */
-  async #trackOf(identifier: string, options: ProbeOptions): Promise<Track> {
+  async #trackOf(identifier: string, options: WorkOptions): Promise<Track> {
     const result = await this.#loaded.load(identifier, { ...options, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
