@@ -35,6 +35,7 @@ export class WrongCounts {
   /** The network that an address is counted in now: a /64 of IPv6, or its /48 where that has sent too many. */
   networkOf(address: string | undefined): string {
     const network = networkOf(address ?? "");
+    if (this.#counts.size === 0) return network;
     const site = siteOf(network);
     if (site !== undefined && this.#isTooMany(site)) return site;
     return this.#counts.has(network) || this.#hasSpace() ? network : REST;
@@ -88,8 +89,8 @@ export class WrongCounts {
 
 /** The /48 around a /64, as `networkOf` writes it. */
 function siteOf(network: string): string | undefined {
-  const parts = network.split(":");
-  return parts.length === 4 ? `${parts.slice(0, 3).join(":")}::/48` : undefined;
+  const end = network.lastIndexOf(":");
+  return end < 0 || isSite(network) ? undefined : `${network.slice(0, end)}::/48`;
 }
 
 function isSite(network: string): boolean {
