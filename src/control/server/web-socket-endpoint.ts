@@ -51,7 +51,7 @@ interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly recognize: (asker: Asker) => Recognition;
+  readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   /** Whether what a client has shown is still good. */
   readonly isCurrent: (identity: Identity) => boolean;
   readonly protocols: readonly SocketProtocol[];
@@ -108,17 +108,25 @@ export class WebSocketEndpoint implements UpgradeTarget {
       socket.destroy();
     };
     socket.on("error", onError);
-    const identity = this.#check(request);
-    if ("status" in identity) {
-      refuse(socket, identity, protocol.version);
-      return;
-    }
+    const recognition = this.#options.recognize(request);
+    const proceed = (known: Recognition): void => {
+      const identity = this.#check(request, known);
+      if ("status" in identity) refuse(socket, identity, protocol.version);
+      else this.#admit({ request, socket, head, onUpgraded, protocol, identity }, onError);
+    };
+    if (recognition instanceof Promise) void recognition.then(proceed);
+    else proceed(recognition);
+  }
+
+  /** `onError` is the listener that its socket has until it is open. */
+  #admit(handshake: Omit<Handshake, "session">, onError: () => void): void {
+    const { request, socket, protocol, identity } = handshake;
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#slicer
       .next()
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
-        const refusal = this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
+        const refusal = this.#complete({ ...handshake, session });
         // A refused and closed socket keeps its listener: an error event without one ends the process.
         if (refusal === undefined) socket.off("error", onError);
         else refuse(socket, refusal, protocol.version);
@@ -162,9 +170,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** The answer to a request to the path of v4 that does not ask for an upgrade. */
-  answerPlainRequest(method: string, asker: Asker): RestAnswer {
-    const { kind } = this.#options.recognize(asker);
-    if (kind !== "known") return { kind: "empty", status: kind === "refused" || kind === "rateLimited" ? 429 : 401 };
+  async answerPlainRequest(method: string, asker: Asker): Promise<RestAnswer> {
+    const { kind } = await this.#options.recognize(asker);
+    if (kind === "refused") return { kind: "empty", status: 429, headers: { Connection: "close" } };
+    if (kind !== "known") return { kind: "empty", status: kind === "rateLimited" ? 429 : 401 };
     if (readUserId(asker.headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
     if (method !== "GET") return { kind: "empty", status: 405 };
     const text = 'Can "Upgrade" only to "WebSocket".';
@@ -179,9 +188,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     return protocol;
   }
 
-  #check(request: IncomingMessage): Identity | Refusal {
-    const { headers } = request;
-    const recognition = this.#options.recognize(request);
+  #check({ headers }: IncomingMessage, recognition: Recognition): Identity | Refusal {
     if (recognition.kind === "refused") return { status: "429 Too Many Requests" };
     if (recognition.kind === "rateLimited") {
       const retryAfterS = Math.ceil(recognition.waitMs / 1000);
