@@ -11,6 +11,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
@@ -60,6 +61,7 @@ export class AudioPlayer implements LoopMember {
   readonly #health: HealthWatch;
   readonly #unsent: UnsentFrames;
   readonly #stallRepair: StallRepair;
+  #owner: Owner = [];
   #isPaused = false;
   #isClosed = false;
 
@@ -106,6 +108,11 @@ export class AudioPlayer implements LoopMember {
     this.#stallRepair = new StallRepair(parts);
   }
 
+  /** Whose the last track was. */
+  get owner(): Owner {
+    return this.#owner;
+  }
+
   get isPlaying(): boolean {
     return !this.#isClosed && this.#tracks.current !== undefined && !this.#isPaused;
   }
@@ -130,6 +137,7 @@ export class AudioPlayer implements LoopMember {
     const isAudible = !isSilent && this.#output.isSpeaking;
     if (!isAudible) this.#dropAudio();
     this.#isPaused = command.isPaused;
+    this.#owner = command.owner;
     this.#tracks.play(command, { seekId, isAudible });
     this.#positions.begin(command.startMs);
     this.#health.onFlowing();
