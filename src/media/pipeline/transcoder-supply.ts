@@ -80,9 +80,9 @@ export class TranscoderSupply {
     this.#isPending = true;
     const { codecs, budget, create, onReady, onFailure } = this.#options;
     // Hundreds of players may need one at once: each is made in a time slice, so that no frame is late.
-    const whenTurn = budget.turn();
-    const whenDecoder = whenTurn.then(() => codecs.createDecoder(stream, budget));
-    const whenEncoder = whenTurn.then(() => codecs.acquireEncoder());
+    const whenSlice = budget.nextSlice();
+    const whenDecoder = whenSlice.then(() => codecs.createDecoder(stream, budget));
+    const whenEncoder = whenSlice.then(() => codecs.acquireEncoder());
     let areTaken = false;
     Promise.all([whenDecoder, whenEncoder])
       .then(([decoder, encoder]) => {

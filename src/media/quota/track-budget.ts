@@ -66,7 +66,7 @@ export class TrackBudget {
   }
 
   /** Resolves at a time slice for work that cannot be divided, beside that which the track's reader does. */
-  turn(): Promise<void> {
+  nextSlice(): Promise<void> {
     return this.#options.slicer.next(this.#usedMs);
   }
 
