@@ -188,7 +188,11 @@ export class HttpClient {
   }
 
   async #getOnce(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
-    const share = await this.#shares.take(url.host, { waitMsMax: this.#answerMsMax, signal: request.signal });
+    const share = await this.#shares.take(url.host, {
+      owner: request.pace.budget.owner,
+      waitMsMax: this.#answerMsMax,
+      signal: request.signal,
+    });
     try {
       const answer = await this.#answerTo(url, request, localAddress);
       share.opened();
