@@ -171,6 +171,7 @@ async function buildParts(
     plans: planPlugins(config, { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins }),
     dataFolder: config.plugins.dataPath,
   });
+  if (routePlanner !== undefined) routePlanner.sourceHosts = () => plugins.sourceHosts;
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
   const workers = new WorkerPool({

@@ -48,6 +48,8 @@ export interface PluginPlan {
   readonly isRequired: boolean;
   /** Known beforehand, for built-in ones. */
   readonly manifest: PluginManifest | undefined;
+  /** Hosts of its sources beside those that they claim. */
+  readonly siteHosts?: readonly string[];
   /** Why it cannot even be tried. */
   readonly problem: string | undefined;
   /** Reload it when its module changes on disk. */
@@ -133,6 +135,14 @@ export class Plugins implements LinkSource {
       if (manifest === undefined || runner.state === "off") return [];
       const { name, version, aliases } = manifest;
       return [{ name, version }, ...aliases];
+    });
+  }
+
+  /** The hosts of each source, as far as its plugin has said. */
+  get sourceHosts(): readonly { readonly name: string; readonly hosts: readonly string[] }[] {
+    return this.#options.plans.flatMap(({ siteHosts = [] }, index) => {
+      const { sources = [] } = this.#plugins[index]?.manifest ?? {};
+      return sources.map(({ name, hosts = [] }) => ({ name, hosts: [...hosts, ...siteHosts] }));
     });
   }
 

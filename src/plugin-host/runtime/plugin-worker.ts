@@ -107,7 +107,7 @@ export class PluginWorker {
     return this.#answers.getOrMake(`${name}\n${depth}\n${identifier}`, {
       signal,
       make: async (shared) => {
-        const route = this.#options.routeFor(name, identifier);
+        const route = this.#options.routeFor(source, identifier);
         const value = await this.#run(route, () => this.#ask(source, identifier, shared));
         return { value, ttlMs: isWorthKeeping(value) ? ANSWERS.ttlMs : 0 };
       },
@@ -128,7 +128,7 @@ export class PluginWorker {
     const source = this.#source(name);
     const key = keyOf(name, linkRequest.encoded, linkRequest.userData);
     const make = async (shared: AbortSignal) => {
-      const route = this.#options.routeFor(name);
+      const route = this.#options.routeFor(source);
       const request = requestOf(linkRequest, source, shared);
       const playable = await this.#run(route, () => source.resolve(request));
       const value = checkedLink(playable, this.#egressOf(route));
