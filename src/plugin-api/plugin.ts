@@ -155,8 +155,11 @@ export interface PluginHost<Options = unknown> {
    * The backend of that name: one of the means to reach a site, such as a client identity, a host or a key. Its
    * requests are counted and shown to the operator, and a circuit breaker stops them while it keeps failing. At most
    * 64; throws for more.
+   *
+   * `host`: for hosts that strangers choose, such as those of links. Each has a breaker of its own (those of the last
+   * 256 are kept); they are counted together under the name.
    */
-  backend(name: string): Backend;
+  backend(name: string, options?: { readonly host?: string }): Backend;
   /**
    * The pool of that name: bounds how much work of one kind the plugin does at once, such as reading large answers. The
    * options of the first call apply. At most 64; throws for more, and for limits that are not whole numbers.
@@ -546,10 +549,18 @@ export interface Cache<Value> {
  * The breaker is closed while the backend works. Five failures in a row open it for 30 s, and a SourceError with
  * `retryAfterMs` opens it at once for that long. While it is open, requests are refused. After the pause one trial
  * request runs (half open): success closes the breaker, a failure doubles the pause, up to 30 minutes.
+ *
+ * A failure may be the fault of what a client asked for, so the breaker opens only for the client whose `load` or
+ * `resolve` has failed. It opens for all clients of an account (a key, or an address) once the requests of two of them
+ * fail, and for everybody once those of two accounts do; at most three of the five failures of one client or account
+ * count then.
  */
 export interface Backend {
   readonly name: string;
-  /** True while `run` refuses requests: the breaker is open, or half open with a trial request running. */
+  /**
+   * True while `run` refuses requests of the clients that the current work is for: the breaker is open, or half open
+   * with a trial request running.
+   */
   readonly isOpen: boolean;
   /**
    * Calls `fn` and counts its outcome. SourceErrors of the kinds `not-found`, `unavailable` and `invalid` are answers
