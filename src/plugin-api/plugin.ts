@@ -146,7 +146,8 @@ export interface PluginHost<Options = unknown> {
 
   /**
    * Loads an identifier from all sources of the node, as a client would: `scsearch:…`, a link. Takes 20 s at most.
-   * Rejects with a SourceError, also when more than five such calls are nested in each other.
+   * Rejects with a SourceError, also when more than five such calls are nested in each other, or when the client that
+   * the current work is for may not use the source.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
   /** The cache of that name in this thread, at most 64. Its values are lost with the thread unless it is persisted. */
@@ -285,6 +286,11 @@ export interface ResolveRequest {
   /** The track's `userData`, set by the client. */
   readonly userData: JsonMembers;
   /**
+   * True: the client may only play from some sources, without `http`. No text of `track` or `userData`, all of which
+   * the client may have written, must become the address of the link then: ask the site for it. Default: false.
+   */
+  readonly mustAskSite?: boolean | undefined;
+  /**
    * `start`: the track is about to be played. `expiring`: the current link expires soon. `refused`: the server refused
    * the current link. The last two need a fresh link, not one from a cache.
    */
@@ -320,7 +326,10 @@ export type Playable =
        */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
     }
-  /** Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). */
+  /**
+   * Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). Fails
+   * for a client that may not use that source.
+   */
   | { readonly kind: "reference"; readonly identifier: string };
 
 /** Returns members to add to `pluginInfo`. Called for every track and playlist, so it must be fast. */
