@@ -183,7 +183,7 @@ describe("a refused link", () => {
   test("a video whose links are refused repeatedly does not change which client is tried for others", async () => {
     open.site.player.offers.set("WEB", "open");
     for (let count = 0; count < 4; count++) {
-      await resolve("song0000001");
+      await resolve("song0000001", { reason: "expiring" });
       await resolve("song0000001", { reason: "refused", status: 403 });
     }
     expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("VISIONOS");
