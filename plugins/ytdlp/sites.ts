@@ -26,7 +26,7 @@ export interface BridgedSource {
   readonly hosts: readonly string[];
   /** Precedes its tracks' identifiers in the addresses of their pages. */
   readonly pages?: string | undefined;
-  /** All hosts of a site with a source of its own, whichever the operator has chosen. Undefined: any page. */
+  /** All hosts of a site with a separate source, whichever the operator has chosen. Undefined: any page. */
   readonly ownHosts?: readonly string[] | undefined;
 }
 

@@ -157,7 +157,7 @@ export interface PluginHost<Options = unknown> {
    * requests are counted and shown to the operator, and a circuit breaker stops them while it keeps failing. At most
    * 64; throws for more.
    *
-   * `host`: for hosts that strangers choose, such as those of links. Each has a breaker of its own (those of the last
+   * `host`: for hosts that strangers choose, such as those of links. Each has a separate breaker (those of the last
    * 256 are kept); they are counted together under the name.
    */
   backend(name: string, options?: { readonly host?: string }): Backend;

@@ -118,7 +118,7 @@ test("an episode's audio is the feed's for a key limited to podcast, also when t
   expect(await troubleWith(work)).toMatchObject({ code: "site-unavailable" });
 });
 
-test("a site with a source of its own is not a way to all others that yt-dlp knows", async () => {
+test("a site with a separate source is not a way to all others that yt-dlp knows", async () => {
   const fake = await FakeYtDlp.start();
   closing.push(() => fake.close());
   const bench = await start(ytdlp, { options: { path: fake.path } });

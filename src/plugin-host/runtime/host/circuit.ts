@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../../lib/clock.ts";
 
-export const FAILURES_MAX = 5;
+const FAILURES_MAX = 5;
 /** Of those that open a circuit, as many may be those of one account or client below it: one alone does not open it. */
 const FAILURES_OF_CHILD_MAX = 3;
 const CHILDREN_MAX = 64;

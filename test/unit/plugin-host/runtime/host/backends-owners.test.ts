@@ -135,7 +135,7 @@ describe("a backend that fails for several", () => {
 });
 
 describe("hosts that strangers choose", () => {
-  test("each host has a breaker of its own, and all are counted under one name", async () => {
+  test("each host has a separate breaker, and all are counted under one name", async () => {
     for (let count = 0; count < 5; count++) await outcome(GREEDY, AWAY, "one.example");
     expect(await outcome(GREEDY, undefined, "one.example")).toBe("refused");
     expect(await outcome(GREEDY, undefined, "two.example")).toBe("done");
