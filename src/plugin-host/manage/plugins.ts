@@ -10,6 +10,7 @@ import type {
   PluginSettings,
 } from "../../bridge/plugin-messages.ts";
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
+import type { AllowedSources } from "../../control/access/identity.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
 import type { Source } from "../../control/sources/source.ts";
@@ -20,7 +21,7 @@ import type { Threads } from "../../control/workers/threads.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { WorkOptions } from "../../lib/owners.ts";
+import type { Owner } from "../../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
@@ -31,7 +32,7 @@ import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
 import { PersistedStore } from "./persisted-store.ts";
 import { PluginRunner } from "./plugin-runner.ts";
-import type { PluginSource } from "./plugin-source.ts";
+import type { LinkOptions, PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
 
 /** Hops of a track whose source says that it plays another source's track, which plays another's … */
@@ -70,6 +71,8 @@ interface PluginsOptions {
   readonly logger: Logger;
   /** As for audio workers. */
   readonly routes?: RouteSource | undefined;
+  /** The sources that the owner may use at this moment; undefined: all. Default: all. */
+  readonly allowedFor?: ((owner: Owner) => AllowedSources | undefined) | undefined;
 }
 
 /** A load that a plugin's thread waits for. */
@@ -179,17 +182,16 @@ export class Plugins implements LinkSource {
     return found === undefined || found.runner.state === "off" ? undefined : found.call(name, argument);
   }
 
+  /** As in LinkSource. What the track's source names may only come from sources that its owner may use, too. */
   async link(request: LinkRequest, { signal }: { readonly signal: AbortSignal }): Promise<PlayableLink> {
     const { track, owner, ...linkRequest } = request;
+    const options = { owner, signal, allowed: this.#options.allowedFor?.(owner) };
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
       const { source, ownServers } = this.#sourceNamed(sourceName);
-      const found = await source.link(
-        { ...linkRequest, encoded, userData: userData as JsonMembers },
-        { owner, signal },
-      ); // as parsed
+      const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      const other = await this.#trackOf(found.identifier, { owner, signal });
+      const other = await this.#trackOf(found.identifier, options);
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
       ({ sourceName, encoded, userData } = input.track);
@@ -280,7 +282,7 @@ export class Plugins implements LinkSource {
   }
 
   /** The track for an identifier; the first result of a search, for plugins that mirror tracks. */
-  async #trackOf(identifier: string, options: WorkOptions): Promise<Track> {
+  async #trackOf(identifier: string, options: LinkOptions): Promise<Track> {
     const result = await this.#loaded.load(identifier, { ...options, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
@@ -305,7 +307,8 @@ export class Plugins implements LinkSource {
       if (this.#requestedLoads.size >= REQUESTED_LOADS_MAX)
         throw new NodeError("load-busy", "too many loads of plugins at once");
       this.#requestedLoads.add(load);
-      const options: LoadOptions = { owner: owner ?? [`plugin ${name}`], signal: abort.signal, depth };
+      const allowed = owner && this.#options.allowedFor?.(owner);
+      const options: LoadOptions = { owner: owner ?? [`plugin ${name}`], signal: abort.signal, depth, allowed };
       const answer = answerOf(await this.#loaded.load(identifier, options));
       thread.send({ type: "loaded", askId, answer });
     } catch (error) {
