@@ -251,8 +251,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
     // The keys may have changed while its old socket was pinged; a new socket is not among those closed then.
     if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
-    const availability = resumable === undefined ? this.#options.sessions.makeSpaceFor(identity.name) : "available";
-    if (availability !== "available") return availability === "draining" ? DRAINING : tooManySessions(identity);
+    const refusal = resumable === undefined ? this.#refusalOf(identity, request.socket.remoteAddress) : undefined;
+    if (refusal !== undefined) return refusal;
     const addHeader = (headers: string[]): void => {
       headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
@@ -270,6 +270,21 @@ export class WebSocketEndpoint implements UpgradeTarget {
     // Still set when the handshake failed half way; the session, if any, continues to wait unchanged.
     this.#server.off("headers", addHeader);
     return undefined;
+  }
+
+  /** Why the client cannot have one more session. */
+  #refusalOf(identity: Identity, address: string | undefined): Refusal | undefined {
+    const account = accountFor(identity, address);
+    switch (this.#options.sessions.makeSpaceFor({ owner: identity.name, account })) {
+      case "available":
+        return undefined;
+      case "draining":
+        return DRAINING;
+      case "memory":
+        return outOfMemory(account);
+      case "limit":
+        return tooManySessions(identity);
+    }
   }
 
   #adopt(webSocket: WebSocket, protocol: SocketProtocol, { isResumed, ...open }: Adoption): void {
@@ -362,6 +377,11 @@ const DRAINING: Refusal = {
   retryAfterS: SESSION_RETRY_S,
   text: "the node is draining: it accepts no new sessions; use another node",
 };
+
+function outOfMemory(account: string): Refusal {
+  const text = `the ${account} has used up its memory for sessions and players: end some of them, or use another node`;
+  return { status: "503 Service Unavailable", retryAfterS: SESSION_RETRY_S, text };
+}
 
 function tooManySessions({ name, limits }: Identity): Refusal {
   const text = `the key ${name} has reached its limit of ${limits.sessions} sessions, and none of them waits for its client`;

@@ -21,6 +21,7 @@ import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
+import type { SessionMemory } from "./memory-shares.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 
@@ -67,8 +68,8 @@ interface SessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
-  /** All that the session and its players keep is taken from it. */
-  readonly memory: ByteBudget;
+  /** All that the session and its players keep is taken from it; closed when they have ended. */
+  readonly memory: SessionMemory;
   /** Throws `players-exhausted` when the node has as many players as it may have, `key-limit` when its key has. */
   readonly checkPlayerCount: () => void;
   /** The node's stats without frame counts. */
@@ -159,7 +160,7 @@ export class Session implements EventSink {
 
   /** The budget of its players and buffered messages. */
   get memory(): ByteBudget {
-    return this.#options.memory;
+    return this.#options.memory.stored;
   }
 
   /** All of its players, including those being destroyed. */
@@ -270,7 +271,7 @@ export class Session implements EventSink {
     this.#state = { kind: "destroyed" };
     this.#statsTimer.cancel();
     this.#endings = new Promise((resolve) => this.#endPlayers(resolve));
-    void this.playersGone().then(() => this.memory.releaseAll());
+    void this.playersGone().then(() => this.#options.memory.close());
     this.#options.onDestroyed(this);
   }
 

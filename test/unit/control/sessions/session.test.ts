@@ -353,30 +353,6 @@ describe("a session without a socket", () => {
   });
 });
 
-describe("many sessions that wait", () => {
-  test("waiting sessions are bounded: above the bound the user who has most of them loses the oldest", () => {
-    const wait = (userId: string) => {
-      const next = new FakeSocket();
-      const waiting = sessions.open(next, {
-        userId,
-        clientName: undefined,
-        dialect: V4_PROTOCOL,
-        owner: undefined,
-        account: "address test",
-      });
-      waiting.configure({ resuming: true, timeout: 2n ** 60n });
-      waiting.socketClosed(next);
-      return waiting;
-    };
-    const control = wait("2");
-    const many = Array.from({ length: 1200 }, () => wait("3"));
-    expect(control.isWaiting).toBe(true);
-    expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
-    expect(many.at(-1)?.isWaiting).toBe(true);
-    expect(many[0]?.isWaiting).toBe(false);
-  });
-});
-
 describe("a client that does not read", () => {
   test("a client that does not read is disconnected at the bound, and gets everything when it resumes", async () => {
     session.configure({ resuming: true });
