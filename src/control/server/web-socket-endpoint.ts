@@ -22,6 +22,7 @@ import type { Recognition } from "./authentication.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { apiVersionLine, bareAnswer, rateLimitText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
+import { countUnfinished } from "./unfinished-messages.ts";
 
 /** A client that says more at once is closed (1009). */
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
@@ -264,6 +265,13 @@ export class WebSocketEndpoint implements UpgradeTarget {
       const held = new HeldSocket(webSocket, request.socket, this.#options.clock);
       const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers, address });
       this.#adopt(webSocket, protocol, { held, identity, session, address, isResumed: resumable !== undefined });
+      countUnfinished(webSocket, request.socket, {
+        memory: session.buffered,
+        onExceeded: () => {
+          this.#log("client disconnected: no memory for the message that it sends", session, {});
+          webSocket.terminate();
+        },
+      });
       resumable?.resume(held);
       for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
     });

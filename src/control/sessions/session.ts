@@ -19,6 +19,7 @@ import type { EventSink } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
+import { BufferedBytes } from "./buffered-bytes.ts";
 import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
 import type { SessionMemory } from "./memory-shares.ts";
@@ -115,6 +116,8 @@ export class Session implements EventSink {
   #timeout: JsonInteger = TIMEOUT_DEFAULT_S;
   #statsTimer: Timer;
   #state: State;
+  /** Of the messages that the operating system has not taken. */
+  readonly #unsentBytes: BufferedBytes;
 
   /** Without a socket the client is away, and the session waits for it. */
   constructor(options: SessionOptions, socket: SessionSocket | undefined) {
@@ -125,6 +128,7 @@ export class Session implements EventSink {
     this.owner = options.owner;
     this.account = options.account;
     this.#options = options;
+    this.#unsentBytes = new BufferedBytes(options.memory.buffered);
     this.configure(options.settings ?? {});
     this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
@@ -161,6 +165,11 @@ export class Session implements EventSink {
   /** The budget of its players and buffered messages. */
   get memory(): ByteBudget {
     return this.#options.memory.stored;
+  }
+
+  /** The budget of messages that are under way. */
+  get buffered(): ByteBudget {
+    return this.#options.memory.buffered;
   }
 
   /** All of its players, including those being destroyed. */
@@ -226,7 +235,8 @@ export class Session implements EventSink {
     }
     this.#write(state, this.#queued(message));
     // After the write, so that the message that exceeds the bound is among the buffered ones.
-    if (state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES) this.#dropSlowClient(state.socket);
+    if (this.#state === state && state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES)
+      this.#dropSlowClient(state.socket);
   }
 
   /**
@@ -249,6 +259,7 @@ export class Session implements EventSink {
   socketClosed(socket: SessionSocket): void {
     if (this.#state.kind !== "connected" || this.#state.socket !== socket) return;
     const { unsent } = this.#state;
+    this.#unsentBytes.change(0);
     if (!this.#isResuming || this.#timeoutMs === 0) {
       this.destroy();
       return;
@@ -321,11 +332,16 @@ export class Session implements EventSink {
    * closes was not received whole, so it can be sent again later without ever being doubled.
    */
   #write(state: Extract<State, { kind: "connected" }>, message: QueuedMessage): void {
+    const { text } = message;
     state.unsent.push(message);
-    state.socket.send(message.text, (error) => {
+    const hasMemory = this.#unsentBytes.change(this.#unsentBytes.sizeBytes + text.length);
+    state.socket.send(text, (error) => {
       // Sends complete in order. After an error no more are taken; the rest waits for the close event.
-      if (error === undefined || error === null) state.unsent.shift();
+      if (error !== undefined && error !== null) return;
+      state.unsent.shift();
+      if (this.#state === state) this.#unsentBytes.change(this.#unsentBytes.sizeBytes - text.length);
     });
+    if (!hasMemory && this.#state === state && this.#unsentBytes.sizeBytes > 0) this.#dropSlowClient(state.socket);
   }
 
   #dropSlowClient(socket: SessionSocket): void {

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { UNLIMITED } from "../../../../src/control/access/identity.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
+import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import type { Session } from "../../../../src/control/sessions/session.ts";
 import type { SessionClient, Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -166,6 +167,52 @@ describe("the memory of clients", () => {
     expect(() => open(last)).toThrow("memory");
   });
 });
+
+describe("clients that do not read", () => {
+  const EVENT = "x".repeat(1024 * 1024);
+
+  const open = (name: string) => {
+    const socket = new FakeSocket();
+    const client = { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: name, account: `key ${name}` };
+    return { socket, session: sessions.open(socket, client) };
+  };
+  const send = ({ session }: ReturnType<typeof open>, count: number): void => {
+    for (let message = 0; message < count; message++) session.send(stuckEvent(EVENT));
+  };
+
+  test("clients of a key that do not read leave buffers to those of another, and are disconnected", () => {
+    const many = Array.from({ length: 200 }, () => open("a"));
+    for (const client of many) {
+      client.session.configure({ resuming: true });
+      client.socket.stall();
+      send(client, 7);
+    }
+    const cutOff = many.filter(({ socket }) => socket.isTerminated);
+    expect(cutOff.length).toBeGreaterThan(0);
+    expect(cutOff.length).toBeLessThan(many.length);
+    const other = open("b");
+    other.socket.stall();
+    send(other, 1);
+    expect(other.socket.isTerminated).toBe(false);
+  });
+
+  test("the memory of unread messages returns when they are read, or the socket is lost", () => {
+    const { socket, session } = open("a");
+    socket.stall();
+    send({ socket, session }, 3);
+    expect(session.buffered.usedBytes).toBeGreaterThan(2.9 * EVENT.length);
+    socket.flow(2);
+    expect(session.buffered.usedBytes).toBeLessThan(2 * EVENT.length);
+    session.configure({ resuming: true });
+    socket.break();
+    session.socketClosed(socket);
+    expect(session.buffered.usedBytes).toBe(0);
+  });
+});
+
+function stuckEvent(reason: string): OutgoingMessage {
+  return { op: "event", type: "WebSocketClosedEvent", guildId: "7", code: 4000, reason, byRemote: true };
+}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
