@@ -24,6 +24,9 @@ const ID_BYTE_LIMIT = 256 - (256 % ID_ALPHABET.length);
 
 /** Players of all sessions together. */
 const PLAYERS_MAX = 20_000;
+/** An account, or a user of one, with more than `own` players must leave `left` of all to others. */
+const ACCOUNT_PLAYERS = { own: 1000, left: 2500 };
+const USER_PLAYERS = { own: 500, left: 3750 };
 /** Share of the heap that clients may store in total. */
 const MEMORY_SHARE = 0.25;
 const MEMORY_MAX_BYTES = 512 * 1024 * 1024;
@@ -114,7 +117,7 @@ export class Sessions {
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
         memory: this.#memory.open(client.account),
-        checkPlayerCount: () => this.#checkPlayerCount(client.owner),
+        checkPlayerCount: () => this.#checkPlayerCount(client),
         readStats: () => this.stats(),
         onWaiting: (waiting) => this.#onWaiting(waiting),
         onDestroyed: (ending) => this.#forget(ending),
@@ -252,14 +255,19 @@ export class Sessions {
     void session.playersGone().then(() => this.#ending.delete(session));
   }
 
-  #checkPlayerCount(owner: string | undefined): void {
+  #checkPlayerCount({ owner, account, userId }: SessionClient): void {
     if (this.#isDraining)
       throw new NodeError("node-draining", "the node is draining: it accepts no new players; use another node");
     let count = 0;
     let ownCount = 0;
+    let accountCount = 0;
+    let userCount = 0;
     for (const session of [...this.#sessions.values(), ...this.#ending]) {
       count += session.playerCount;
       if (session.owner === owner) ownCount += session.playerCount;
+      if (session.account !== account) continue;
+      accountCount += session.playerCount;
+      if (session.userId === userId) userCount += session.playerCount;
     }
     const { players: ownMax } = this.#options.limitsOf(owner);
     if (ownCount >= ownMax) {
@@ -268,10 +276,16 @@ export class Sessions {
         `the key ${owner} has reached its limit of ${ownMax} players: destroy one first`,
       );
     }
-    if (count < PLAYERS_MAX) return;
+    const leftMin = Math.max(
+      accountCount < ACCOUNT_PLAYERS.own ? 0 : ACCOUNT_PLAYERS.left,
+      userCount < USER_PLAYERS.own ? 0 : USER_PLAYERS.left,
+    );
+    if (count < PLAYERS_MAX - leftMin) return;
     throw new NodeError(
       "players-exhausted",
-      `the node has reached its limit of ${PLAYERS_MAX} players: use another node`,
+      count < PLAYERS_MAX
+        ? `the last ${leftMin} players of the node are for clients with fewer: destroy some or use another node`
+        : `the node has reached its limit of ${PLAYERS_MAX} players: use another node`,
     );
   }
 

@@ -404,25 +404,25 @@ describe("players of a session", () => {
   });
 
   test("the players of all sessions together are at most 20,000, including those being destroyed", async () => {
-    const open = () =>
+    const open = (index: number) =>
       sessions.open(new FakeSocket(), {
         userId: "1",
         clientName: undefined,
         dialect: V4_PROTOCOL,
         owner: undefined,
-        account: "address test",
+        account: `address ${index}`,
       });
-    const [second, third] = [open(), open()];
-    for (let guild = 1; guild <= 10_000; guild++) {
-      await playerOf(session, String(guild));
-      await playerOf(second, String(guild));
+    const opened = Array.from({ length: 40 }, (_, index) => open(index));
+    for (let guild = 1; guild <= 500; guild++) {
+      for (const each of opened) await playerOf(each, String(guild));
     }
-    await expect(playerOf(third, "1")).rejects.toMatchObject({ code: "players-exhausted" });
-    second.destroy();
-    await second.destroyPlayer("1");
+    const late = open(40);
+    await expect(playerOf(late, "1")).rejects.toMatchObject({ code: "players-exhausted" });
+    opened[0]!.destroy();
+    await opened[0]!.destroyPlayer("1");
     clock.advance(5 * 500);
-    await second.playersGone();
-    await expect(playerOf(third, "1")).resolves.toBeDefined();
+    await opened[0]!.playersGone();
+    await expect(playerOf(late, "1")).resolves.toBeDefined();
   });
 
   test("players are created once per guild", async () => {

@@ -168,6 +168,31 @@ describe("the memory of clients", () => {
   });
 });
 
+test("players have shares: a user, then an account, leaves some of the node's to others", async () => {
+  const open = (name: string, userId: string) => {
+    const client = { userId, clientName: undefined, dialect: V4_PROTOCOL, owner: name, account: `key ${name}` };
+    return sessions.open(new FakeSocket(), client);
+  };
+  let guild = 0;
+  const fill = async (session: Session, countMax: number): Promise<number> => {
+    for (let count = 0; count < countMax; count++) {
+      try {
+        await session.updatePlayer(String(++guild), EMPTY_UPDATE, { isReplacing: true });
+      } catch (error) {
+        expect(error).toMatchObject({ code: "players-exhausted" });
+        return count;
+      }
+    }
+    return countMax;
+  };
+  const ofOneUser = (await fill(open("a", "1"), 10_000)) + (await fill(open("a", "1"), 10_000));
+  expect(ofOneUser).toBe(16_250);
+  expect(await fill(open("a", "2"), 1000)).toBe(500);
+  expect(await fill(open("a", "3"), 1000)).toBe(500);
+  expect(await fill(open("a", "4"), 1000)).toBe(250);
+  expect(await fill(open("b", "1"), 400)).toBe(400);
+});
+
 describe("clients that do not read", () => {
   const EVENT = "x".repeat(1024 * 1024);
 
