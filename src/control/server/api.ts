@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { TaskSlicer } from "../../lib/task-slicer.ts";
+import { accountFor } from "../access/account.ts";
 import type { Identity } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -73,7 +74,9 @@ export class Api {
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
     const recognize = (asker: Asker) => {
       const recognition = authentication.recognize(asker);
-      if (recognition.kind === "known") connections.shownPassword(asker.socket);
+      if (recognition.kind === "known") {
+        connections.shownPassword(asker.socket, accountFor(recognition.identity, asker.socket.remoteAddress));
+      }
       return recognition;
     };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
