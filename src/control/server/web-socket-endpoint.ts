@@ -116,7 +116,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     }
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#slicer
-      .next()
+      .next(accountFor(identity, request.socket.remoteAddress))
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
         const refusal = this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
