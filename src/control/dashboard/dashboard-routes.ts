@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ApiError } from "../api/api-error.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "../api/route.ts";
+import type { DashboardRole } from "./live-messages.ts";
 import { VIEWERS_MAX } from "./live-socket.ts";
 import type { Logins } from "./logins.ts";
 import { isSameSite } from "./same-site.ts";
@@ -38,7 +39,7 @@ const OWN_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "no
 export interface DashboardRoutesOptions {
   readonly logins: Logins;
   /** As many pages are open as may be. */
-  readonly isFull: () => boolean;
+  readonly isFull: (role: DashboardRole) => boolean;
   /** Where the built page lies. */
   readonly folder: URL;
   /** The support bundle, as text. */
@@ -119,7 +120,7 @@ async function answerSession(
 ): Promise<RestAnswer> {
   const login = await logins.loginOf(headers);
   if (login === undefined) return { kind: "empty", status: 401, headers: OWN_HEADERS };
-  if (!isFull()) return json({ role: login.role });
+  if (!isFull(login.role)) return json({ role: login.role });
   const text = `${VIEWERS_MAX} dashboard pages are open, which is the limit; close one of them`;
   return { kind: "text", status: 503, contentType: "text/plain;charset=UTF-8", text, headers: OWN_HEADERS };
 }
