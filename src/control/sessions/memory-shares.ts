@@ -16,7 +16,7 @@ const BUFFERED_SHARE = 0.5;
  */
 const ACCOUNT_RESERVE = { own: 1 / 16, left: 3 / 16 };
 const SESSION_RESERVE = { own: 1 / 32, left: 1 / 16 };
-/** A session itself, with its timers, resume key and log fields; measured, and rounded up. */
+/** A session itself, with its timers, resume key and log fields: an estimate. */
 const SESSION_SIZE_BYTES = 8 * 1024;
 
 /** The budgets of one session. */
