@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ApiError } from "../api/api-error.ts";
 import type { RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
+import type { DashboardRole } from "./live-messages.ts";
 import { VIEWERS_MAX } from "./live-socket.ts";
 import type { Logins } from "./logins.ts";
 import { isSameSite } from "./same-site.ts";
@@ -38,7 +39,7 @@ const OWN_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "no
 export interface DashboardRoutesOptions {
   readonly logins: Logins;
   /** As many pages are open as may be. */
-  readonly isFull: () => boolean;
+  readonly isFull: (role: DashboardRole) => boolean;
   /** Where the built page lies. */
   readonly folder: URL;
   /** The support bundle, as text. */
@@ -123,7 +124,7 @@ async function answerSession(
 ): Promise<RestAnswer> {
   const login = await logins.loginOf(headers);
   if (login === undefined) return { kind: "empty", status: 401, headers: OWN_HEADERS };
-  if (!isFull()) {
+  if (!isFull(login.role)) {
     const cookie = await logins.rememberBrowser(login, headers);
     const text = JSON.stringify({ role: login.role });
     const more = { ...OWN_HEADERS, "Set-Cookie": cookie };

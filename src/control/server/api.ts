@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { TaskSlicer } from "../../lib/task-slicer.ts";
+import { accountFor } from "../access/account.ts";
 import type { Identity } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -72,7 +73,9 @@ export class Api {
     const authentication = new Authentication(options);
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
     const noted = (recognition: Recognition, { socket }: Asker) => {
-      if (recognition.kind === "known") connections.shownPassword(socket);
+      if (recognition.kind === "known") {
+        connections.shownPassword(socket, accountFor(recognition.identity, socket.remoteAddress));
+      }
       return recognition;
     };
     const recognize = (asker: Asker) => {

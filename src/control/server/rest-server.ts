@@ -164,7 +164,8 @@ function addRoute(
       if (ready !== undefined) await ready;
       const identity = identities.get(request.raw) ?? NOBODY;
       const answer = await route.handle(restRequest(request, reply, identity));
-      return sendAnswer(answer, { request, reply, slicer: context.slicer });
+      const account = accountFor(identity, request.ip);
+      return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });
     },
   });
 }
@@ -239,7 +240,7 @@ function whenGone(reply: FastifyReply): AbortSignal {
 
 function sendAnswer(
   answer: RestAnswer,
-  { request, reply, slicer }: { request: FastifyRequest; reply: FastifyReply; slicer: TaskSlicer },
+  { request, reply, slicer }: { request: FastifyRequest; reply: FastifyReply; slicer: Pick<TaskSlicer, "next"> },
 ): FastifyReply {
   switch (answer.kind) {
     case "empty":

@@ -422,6 +422,15 @@ describe("live", () => {
     await expect.poll(async () => (await ask()).status).toBe(200);
   });
 
+  test("an operator gets a place when viewers have taken all, that of the oldest page", async () => {
+    const cookie = await cookieOf(VIEWER);
+    const pages: Page[] = [];
+    for (let count = 0; count < 16; count++) pages.push((await open(cookie)) as Page); // not full yet
+    expect(await open(await cookieOf(OPERATOR))).toBeInstanceOf(Page);
+    expect(await pages[0]!.closed).toBe(1001);
+    expect(await open(cookie)).toBe(503);
+  });
+
   test("the socket closes when the login expires", async () => {
     const cookie = await cookieOf(OPERATOR);
     clock.advance(12 * 60 * 60 * 1000 - 1500);
