@@ -12,6 +12,11 @@ export interface BuiltinManifest {
   readonly config: OptionSchema;
   /** The sources that `setup` registers, in that order. */
   readonly sources: readonly SourceClaims[];
+  /**
+   * Hosts, with all names below them, that only its site answers from, in addition to those that its sources claim: a
+   * ban of one counts for the whole site.
+   */
+  readonly siteHosts?: readonly string[];
   /** Names of Lavalink plugins that clients check for. */
   readonly aliases?: readonly { readonly name: string; readonly version: string }[];
 }

@@ -5,6 +5,8 @@ import type { Server } from "node:http";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
 import type { ShownConfig } from "./config/shown-config.ts";
+import { keyOf } from "./control/access/account.ts";
+import { allowedSources } from "./control/access/identity.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
@@ -170,7 +172,12 @@ async function buildParts(
     routes: routePlanner,
     plans: planPlugins(config, { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins }),
     dataFolder: config.plugins.dataPath,
+    allowedFor: (owner) => {
+      const name = keyOf(owner);
+      return allowedSources({ name, limits: keys.limitsOf(name) });
+    },
   });
+  if (routePlanner !== undefined) routePlanner.sourceHosts = () => plugins.sourceHosts;
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
   const workers = new WorkerPool({

@@ -4,6 +4,8 @@ import type { LoginOutcome, SessionAnswer } from "./live-connection.ts";
 
 /** A request without an answer after this time has failed. */
 const TIMEOUT_MS = 10_000;
+/** A login waits behind wrong passwords from its address: 26 s at most. */
+const LOGIN_TIMEOUT_MS = 30_000;
 /** Characters of the node's reason that are shown at most. */
 const REASON_LENGTH_MAX = 200;
 /** The wait when the node does not name one. */
@@ -36,7 +38,7 @@ export async function logIn(password: string): Promise<LoginOutcome> {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ password }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(LOGIN_TIMEOUT_MS),
     });
     if (status === 204) return { kind: "in" };
     if (status === 403) return { kind: "wrong" };

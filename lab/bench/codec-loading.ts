@@ -48,6 +48,7 @@ async function play({ codec, codecPort }: Job): Promise<Lateness> {
   const copy = new Uint8Array(PACKET_BYTES);
   for (let index = 0; index < PLAYERS; index++) {
     loop.add({
+      owner: [],
       playerId: index,
       send: (deadlineMs) => {
         worstMs = Math.max(worstMs, systemClock.now() - deadlineMs);

@@ -139,6 +139,7 @@ function addPlayers(loop: TickLoop, clock: WorkClock, { players, frameMs }: Crow
   const late = { frames: 0, worstMs: 0 };
   for (let playerId = 0; playerId < players; playerId++) {
     loop.add({
+      owner: [],
       playerId,
       prepare: () => {
         clock.spend(frameMs);

@@ -1,14 +1,14 @@
-// Fetches and parses pages of Bandcamp, and counts failures per host. Tells a page meant for people from the bot wall
-// that plain visitors meet. Plugin thread.
+// Fetches and parses pages of Bandcamp, and counts failures per host: also of redirects, as artists choose where theirs
+// lead. Tells a page meant for people from the bot wall that plain visitors meet. Plugin thread.
 
 import {
   type Backend,
   type HttpAnswer,
-  type HttpClient,
   type PluginHost,
   SourceError,
   type SourceErrorKind,
 } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import { isBandcampHost } from "./links.ts";
 
 /** Headers a browser sends: without them the wall appears sooner. */
@@ -17,8 +17,11 @@ const HEADERS = {
   accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
   "accept-language": "en-US,en;q=0.5",
 };
+const OTHERS = "pages of artists' own domains";
 /** The wall is a small page; a large one that has such a title is about something else. */
 const WALL_LENGTH_MAX = 64 * 1024;
+const REDIRECTS_MAX = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Trouble that the yt-dlp bridge may not have with the same page. */
 const OWN_TROUBLE_KINDS: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
 
@@ -36,53 +39,71 @@ interface ReadOptions<Value> {
 }
 
 export class BandcampPages {
-  readonly #http: HttpClient;
-  readonly #backends: { readonly own: Backend; readonly others: Backend };
-  #lastTrouble: SourceErrorKind | undefined;
+  readonly #host: Pick<PluginHost, "http" | "backend">;
 
-  constructor({ http, backend }: Pick<PluginHost, "http" | "backend">) {
-    this.#http = http;
-    // A domain made up by a client must not open the breaker for Bandcamp's pages.
-    this.#backends = { own: backend("pages of bandcamp.com"), others: backend("pages of artists' own domains") };
+  constructor(host: Pick<PluginHost, "http" | "backend">) {
+    this.#host = host;
+    // Both show up in the list of backends from the start.
+    this.#backendOf("bandcamp.com");
+    host.backend(OTHERS);
   }
 
   /** Rejects with a SourceError. */
-  read<Value>(url: string, { signal, query, read }: ReadOptions<Value>): Promise<Value> {
-    const backend = isBandcampHost(new URL(url).hostname) ? this.#backends.own : this.#backends.others;
-    return backend.run(async () => {
-      try {
-        const value = read(await this.#fetch(url, { signal, query }));
-        this.#lastTrouble = undefined;
-        return value;
-      } catch (error) {
-        this.#lastTrouble = error instanceof SourceError ? error.kind : undefined;
-        throw error;
-      }
-    });
+  async read<Value>(first: string, { signal, query, read }: ReadOptions<Value>): Promise<Value> {
+    let url = first;
+    for (let count = 0; count <= REDIRECTS_MAX; count++) {
+      const request = { signal, query: count === 0 ? query : undefined };
+      const found = await this.#backendOf(new URL(url).hostname).run(async () => {
+        const answer = await this.#fetch(url, request);
+        const target = targetOf(answer);
+        return target === undefined ? { value: read({ url: answer.url, text: answer.text }) } : { target };
+      });
+      if (found.target === undefined) return found.value;
+      url = found.target;
+    }
+    throw new SourceError("changed", `${first} goes through more than ${REDIRECTS_MAX} redirects`);
   }
 
   /** Whether it makes sense to ask the yt-dlp bridge for the same page. */
   isOwnTrouble(error: unknown): error is SourceError {
     if (!(error instanceof SourceError)) return false;
-    const isRefusedHere = error.kind === "busy" && this.#backends.own.isOpen;
-    return OWN_TROUBLE_KINDS.includes(isRefusedHere ? this.#lastTrouble : error.kind);
+    // Refused by the circuit breaker: the cause is what opened it.
+    const { kind } = error.kind === "busy" && error.cause instanceof SourceError ? error.cause : error;
+    return OWN_TROUBLE_KINDS.includes(kind);
   }
 
-  async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<Page> {
-    const answer = await this.#http.request(url, { signal, query, headers: HEADERS });
+  #backendOf(hostname: string): Backend {
+    const { backend } = this.#host;
+    // A domain that a client or an artist has made up must not open the breaker for the others.
+    return isBandcampHost(hostname) ? backend("pages of bandcamp.com") : backend(OTHERS, { host: hostname });
+  }
+
+  /** A page, or a redirect. */
+  async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<HttpAnswer> {
+    const { http } = this.#host;
+    const answer = await http.request(url, { signal, query, headers: HEADERS, redirect: "manual" });
     if (answer.status === 403 || isWall(answer)) {
       throw new SourceError(
         "unreachable",
         `Bandcamp refuses this node because it is not a browser (HTTP ${answer.status})`,
       );
     }
-    if (answer.status < 200 || answer.status > 299) throw this.#http.statusError(answer);
+    const isRedirect = REDIRECTS.has(answer.status);
+    if (!isRedirect && (answer.status < 200 || answer.status > 299)) throw http.statusError(answer);
     // Where an artist's name is free, it offers it.
     if (new URL(answer.url).pathname.startsWith("/signup")) {
       throw new SourceError("not-found", "there is no such artist on Bandcamp");
     }
-    return { url: answer.url, text: answer.text };
+    return answer;
   }
+}
+
+/** Undefined: it is no redirect. */
+function targetOf({ status, headers, url }: HttpAnswer): string | undefined {
+  if (!REDIRECTS.has(status)) return undefined;
+  const target = webAddressIn(headers.location ?? "", url);
+  if (target !== undefined) return target.href;
+  throw new SourceError("changed", `${url} redirects to an invalid address`);
 }
 
 /** A page that requires running a script before it shows the real one. */

@@ -42,8 +42,8 @@ export class YtdlpBridge {
 
   async #ask(url: string, signal: AbortSignal): Promise<SourceAnswer> {
     const answer = await this.#host.load(this.identifierOf(url), { signal });
-    // No bridge and a bridge that found nothing are the same from here; a bridge that is not there is no backend.
-    if (answer.kind === "empty") throw new SourceError("unreachable", ADVICE);
+    // No bridge and a bridge that found nothing are the same from here. It is an answer about this link: others may do.
+    if (answer.kind === "empty") throw new SourceError("unavailable", ADVICE);
     return answer;
   }
 }

@@ -43,6 +43,11 @@ export function isBandcampHost(hostname: string): boolean {
   return hostname === "bandcamp.com" || hostname.endsWith(".bandcamp.com");
 }
 
+/** Where Bandcamp keeps its audio. */
+export function isMediaHost(hostname: string): boolean {
+  return hostname === "bcbits.com" || hostname.endsWith(".bcbits.com");
+}
+
 function parseAddress(text: string, base?: string): URL | undefined {
   const url = text.length > LENGTH_MAX ? undefined : webAddressIn(text, base);
   return url?.port === "" && url.username === "" ? url : undefined;

@@ -16,5 +16,6 @@ export const BANDCAMP_MANIFEST = {
       meaning: "how many of an artist's releases are loaded for a link to the artist, newest first; each is a page",
     },
   },
+  siteHosts: ["bcbits.com"],
   sources: [{ name: "bandcamp", prefixes: ["bcsearch:"], hosts: ["bandcamp.com", "*.bandcamp.com"] }],
 } as const satisfies BuiltinManifest;

@@ -13,7 +13,7 @@ import {
 import { type ArtistPage, readArtistPage } from "./artist-page.ts";
 import { BandcampPages, type Page } from "./bandcamp-pages.ts";
 import { asBandcamp, YtdlpBridge } from "./bridge.ts";
-import { type BandcampLink, parseBandcampLink, parseTrackAddress } from "./links.ts";
+import { type BandcampLink, isBandcampHost, isMediaHost, parseBandcampLink, parseTrackAddress } from "./links.ts";
 import type { BANDCAMP_MANIFEST } from "./manifest.ts";
 import { hasRelease, type Release, readReleasePage } from "./release-page.ts";
 import { readSearchPage } from "./search-page.ts";
@@ -53,14 +53,20 @@ export class BandcampSource {
     }
   }
 
-  async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
+  async resolve({ track, mustAskSite, signal }: ResolveRequest): Promise<Playable> {
     const url = parseTrackAddress(track.identifier);
     if (url === undefined) {
       throw new SourceError("invalid", "a track of Bandcamp must have the address of its page as its identifier");
     }
     try {
-      const release = await this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) });
-      return playableOf(release);
+      return await this.#pages.read(url, {
+        signal,
+        read: (page) => {
+          const playable = playableOf(readReleasePage(page.text, url));
+          if (mustAskSite) checkStream(playable, page);
+          return playable;
+        },
+      });
     } catch (trouble) {
       if (!this.#pages.isOwnTrouble(trouble)) throw trouble;
       await this.#bridge.find(url, { trouble, signal });
@@ -139,7 +145,20 @@ function albumAnswer(
   return { kind: "playlist", name, tracks: tracks.map(({ track }) => track), pluginInfo };
 }
 
-function playableOf({ tracks: [first] }: Release): Playable {
+type Link = Extract<Playable, { readonly kind: "link" }>;
+
+/** The page of a domain that is not Bandcamp's may be anybody's, and name any address. */
+function checkStream(stream: Link, page: Page): void {
+  const { hostname } = new URL(page.url);
+  if (isBandcampHost(hostname) || isMediaHost(new URL(stream.url).hostname)) return;
+  const why = "its page is not at bandcamp.com, names audio that is not Bandcamp's";
+  throw new SourceError(
+    "unavailable",
+    `this track is not available: ${why}, and your key may not play other addresses`,
+  );
+}
+
+function playableOf({ tracks: [first] }: Release): Link {
   if (first === undefined) throw notPlayable("this track");
   const { streamUrl, trackId } = first;
   return { kind: "link", url: streamUrl, variant: trackId === undefined ? undefined : `mp3-128/${trackId}` };

@@ -1,7 +1,9 @@
-// Clips of getyarn.io: a page names the film of a clip, and that is what its tracks are known by. Plugin thread.
+// Clips of getyarn.io: a page names the film of a clip, and that is what its tracks are known by. A client that may not
+// play any address gets the film of the page, whatever its track says. Plugin thread.
 
 import {
   API_VERSION,
+  type Backend,
   definePlugin,
   type HttpClient,
   type Playable,
@@ -16,33 +18,44 @@ import { GETYARN_MANIFEST } from "./manifest.ts";
 const { name, version, config, sources } = GETYARN_MANIFEST;
 const CLIP = /^(?:https?:\/\/)?(?:www\.)?getyarn\.io\/yarn-clip\/([\w-]{1,100})\/?(?:[?#].*)?$/;
 
+const NO_PAGE =
+  "the track names no clip of getyarn.io as its uri, and your key may not play other addresses; load the clip again";
+
 export default definePlugin({
   name,
   version,
   config,
   apiVersion: API_VERSION,
   setup(host) {
-    const backend = host.backend("getyarn.io");
+    const parts = { backend: host.backend("getyarn.io"), http: host.http };
     host.addSource({
       ...sources[0],
       load: async (request): Promise<SourceAnswer | undefined> => {
         const id = CLIP.exec(request.identifier.trim())?.[1];
         if (id === undefined) return undefined;
-        return { kind: "track", track: await backend.run(() => loadClip(id, request.signal, host.http)) };
+        return { kind: "track", track: await loadClip(id, { ...parts, signal: request.signal }) };
       },
-      resolve: async ({ track, reason, signal }) => {
+      resolve: async ({ track, reason, mustAskSite, signal }) => {
         const id = CLIP.exec(track.uri ?? "")?.[1];
+        if (mustAskSite && id === undefined) throw new SourceError("unavailable", NO_PAGE);
         // The film may have moved: its page says where to.
-        const isStale = reason !== "start" && id !== undefined;
-        return playableOf(isStale ? await backend.run(() => loadClip(id, signal, host.http)) : track);
+        const isPageAsked = id !== undefined && (reason !== "start" || mustAskSite);
+        return playableOf(isPageAsked ? await loadClip(id, { ...parts, signal }) : track);
       },
     });
   },
 });
 
-async function loadClip(id: string, signal: AbortSignal, http: HttpClient): Promise<SourceTrack> {
+interface Loading {
+  readonly backend: Backend;
+  readonly http: HttpClient;
+  readonly signal: AbortSignal;
+}
+
+async function loadClip(id: string, { backend, http, signal }: Loading): Promise<SourceTrack> {
   const uri = `https://getyarn.io/yarn-clip/${id}`;
-  const { videoUrl, title } = readClipPage(await http.text(uri, { signal }));
+  // A clip without a video says nothing about the site.
+  const { videoUrl, title } = readClipPage(await backend.run(() => http.text(uri, { signal })));
   if (videoUrl === undefined) {
     throw new SourceError("changed", `the page ${uri} names no video; og:video:secure_url was expected`);
   }

@@ -65,12 +65,12 @@ export class PodcastSource {
     }
   }
 
-  async resolve({ track, reason, signal }: ResolveRequest): Promise<Playable> {
+  async resolve({ track, reason, mustAskSite, signal }: ResolveRequest): Promise<Playable> {
     const parsed = readPodcastIdentifier(track.identifier);
     if (parsed?.kind !== "episode") throw new SourceError("invalid", "the track names no episode of a podcast");
     const known = reason === "start" ? this.#enclosures().get(track.identifier) : undefined;
     if (known !== undefined) return { kind: "link", url: known };
-    const lastUrl = webLink(trimmedText(track.fields?.enclosureUrl));
+    const lastUrl = mustAskSite ? undefined : webLink(trimmedText(track.fields?.enclosureUrl));
     return { kind: "link", url: await this.#enclosure(parsed, lastUrl, signal) };
   }
 

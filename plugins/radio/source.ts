@@ -40,11 +40,12 @@ export class RadioSource {
     return station === undefined ? { kind: "empty" } : { kind: "track", track: stationTrack(station) };
   }
 
-  async resolve({ track, reason, signal }: ResolveRequest): Promise<Playable> {
+  async resolve({ track, reason, mustAskSite, signal }: ResolveRequest): Promise<Playable> {
     const uuid = stationUuidOf(track.identifier);
     if (uuid === undefined) throw new SourceError("invalid", "the track names no station of radio-browser");
     const known = reason === "start" ? this.#known().get(uuid) : undefined;
-    const streamUrl = known?.streamUrl ?? (await this.#streamUrl(uuid, { lastUrl: webLinkOf(track.uri), signal }));
+    const lastUrl = mustAskSite ? undefined : webLinkOf(track.uri);
+    const streamUrl = known?.streamUrl ?? (await this.#streamUrl(uuid, { lastUrl, signal }));
     if (reason === "start") this.#countClick(uuid);
     return isPlaylistFile(streamUrl) ? { kind: "reference", identifier: streamUrl } : { kind: "link", url: streamUrl };
   }

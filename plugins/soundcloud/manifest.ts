@@ -36,6 +36,7 @@ export const SOUNDCLOUD_MANIFEST = {
       meaning: "entries of a user's tracks, likes or reposts that are loaded; one request for every 200 of them",
     },
   },
+  siteHosts: ["soundcloud.com", "sndcdn.com", "soundcloud.cloud"],
   sources: [
     {
       name: "soundcloud",

@@ -26,6 +26,7 @@ export const TWITCH_MANIFEST = {
     },
     playlistServer: { type: "server", meaning: "server to request playlists from instead of https://usher.ttvnw.net" },
   },
+  siteHosts: ["twitch.tv", "ttvnw.net"],
   sources: [
     {
       name: "twitch",

@@ -22,6 +22,7 @@ export const YOUTUBE_MANIFEST = {
       words: [{ length: 11 }, { startsWith: "PL" }, { startsWith: "UU" }],
     },
   ],
+  siteHosts: ["youtube.com", "googlevideo.com", "youtubei.googleapis.com"],
   aliases: [{ name: "youtube-plugin", version: FOLLOWED_VERSION }],
   config: {
     allowSearch: { type: "flag", default: true, meaning: "answer `ytsearch:` and `ytmsearch:`" },

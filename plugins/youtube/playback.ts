@@ -18,7 +18,7 @@ import { CHALLENGE, type Unlocker } from "./unlocker.ts";
 
 const PLAYED_MAX = 500;
 const PLAYED_TTL_MS = 12 * 60 * 60_000;
-/** Number of refused links within `REFUSALS_MS` after which a client is tried last. */
+/** Videos whose links were refused within `REFUSALS_TTL_MS`, after which a client is tried last. */
 const REFUSALS_MAX = 3;
 const REFUSALS_TTL_MS = 10 * 60_000;
 
@@ -47,7 +47,8 @@ interface Asking {
 export class Playback {
   readonly #parts: PlaybackParts;
   readonly #played: Cache<Played>;
-  readonly #refusals: Cache<number>;
+  /** By client: the videos whose links were refused. One odd video says nothing about its client. */
+  readonly #refusals: Cache<readonly string[]>;
 
   constructor(parts: PlaybackParts) {
     this.#parts = parts;
@@ -84,7 +85,8 @@ export class Playback {
     if (reason !== "refused" || status === 429 || last === undefined) return 0;
     const refusedCount = last.refusedCount + 1;
     this.#played.set(videoId, { ...last, refusedCount });
-    this.#refusals.set(last.name, (this.#refusals.get(last.name) ?? 0) + 1);
+    const refused = new Set(this.#refusals.get(last.name)).add(videoId);
+    this.#refusals.set(last.name, [...refused].slice(-REFUSALS_MAX));
     this.#parts.host.count(`refused-${last.name}`);
     return refusedCount;
   }
@@ -94,7 +96,7 @@ export class Playback {
     const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
     const rankOf = ({ identity: { name } }: ChosenClient): number => {
       if (name === last) return refusedCount < 2 ? -1 : 2;
-      return (this.#refusals.get(name) ?? 0) >= REFUSALS_MAX ? 1 : 0;
+      return (this.#refusals.get(name)?.length ?? 0) >= REFUSALS_MAX ? 1 : 0;
     };
     return this.#parts.clients.toSorted((a, b) => rankOf(a) - rankOf(b));
   }

@@ -11,6 +11,7 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
+import { webAddressIn } from "../reading/address.ts";
 import type { Members } from "../reading/json.ts";
 import { type ParsedIdentifier, pageTarget, readIdentifier, type Target } from "./identifiers.ts";
 import { YTDLP_MANIFEST } from "./manifest.ts";
@@ -18,7 +19,7 @@ import { Program, type YtDlpHost } from "./program.ts";
 import { UnsupportedLink } from "./program-errors.ts";
 import { entriesOf, identifierOf, isPlaylist, pageOf, readAnswer } from "./read-answer.ts";
 import { type Link, readLink } from "./read-link.ts";
-import { type BridgedSource, readSites, type Sites, sourcesOf } from "./sites.ts";
+import { type BridgedSource, readSites, type Sites, siteOf, sourcesOf } from "./sites.ts";
 
 /** Loading a link already gives its audio link: playing it soon needs no second run. */
 const LINKS = { ttlMs: 10 * 60_000, entriesMax: 500 };
@@ -48,17 +49,19 @@ class YtDlpSource implements Source {
   readonly prefixes: readonly string[];
   readonly hosts: readonly string[];
   readonly #pages: string | undefined;
+  readonly #ownHosts: readonly string[] | undefined;
   readonly #host: YtDlpHost;
   readonly #program: Program;
   readonly #sites: Sites;
   readonly #links: Cache<Link>;
 
   constructor(host: YtDlpHost, { program, source }: { readonly program: Program; readonly source: BridgedSource }) {
-    const { name, prefixes = [], hosts, pages, sites } = source;
+    const { name, prefixes = [], hosts, pages, ownHosts, sites } = source;
     this.name = name;
     this.prefixes = prefixes;
     this.hosts = hosts;
     this.#pages = pages;
+    this.#ownHosts = ownHosts;
     this.#host = host;
     this.#program = program;
     this.#sites = sites;
@@ -78,14 +81,18 @@ class YtDlpSource implements Source {
     }
   }
 
-  async resolve({ track, reason, variant, signal }: ResolveRequest): Promise<Link> {
-    const target = this.#targetOf(this.#pageOf(track));
+  async resolve({ track, reason, variant, mustAskSite, signal }: ResolveRequest): Promise<Link> {
+    const page = this.#pageOf(track);
+    if (mustAskSite) this.#checkIsOwn(page);
+    const target = this.#targetOf(page);
     const key = keyOf(target, track.identifier);
     const known = reason === "start" ? this.#links.get(key) : undefined;
     if (known !== undefined) return known;
     this.#links.delete(key);
     const first = await this.#askForAudio({ target, variant }, signal);
     const entry = entryOf(first, track);
+    // A page may stand for one elsewhere.
+    if (mustAskSite) this.#checkIsOwn(pageOf(entry) ?? page);
     if (!isShort(entry)) return readLink(entry, this.#host.clock.now());
     const next = this.#targetOf(pageOf(entry) ?? "");
     return readLink(await this.#askForAudio({ target: next, variant }, signal), this.#host.clock.now());
@@ -118,6 +125,15 @@ class YtDlpSource implements Source {
     const target = pageTarget(link, this.#sites);
     if (target !== undefined) return target;
     throw new SourceError("unavailable", "this track has no link that yt-dlp may use; load it again");
+  }
+
+  /** A source with the name of a site is not one of all others that yt-dlp knows. */
+  #checkIsOwn(page: string): void {
+    const names = this.#ownHosts;
+    const hostname = webAddressIn(page)?.hostname ?? "";
+    if (names === undefined || siteOf(hostname, { names }) !== undefined) return;
+    const why = `${hostname || "its link"} is not ${this.name}, and your key may not play other addresses`;
+    throw new SourceError("unavailable", `this track is not available: ${why}`);
   }
 
   /** Tracks of the oldest version of the encoded form have no address. */

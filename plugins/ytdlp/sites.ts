@@ -26,6 +26,8 @@ export interface BridgedSource {
   readonly hosts: readonly string[];
   /** Precedes its tracks' identifiers in the addresses of their pages. */
   readonly pages?: string | undefined;
+  /** All hosts of a site with a separate source, whichever the operator has chosen. Undefined: any page. */
+  readonly ownHosts?: readonly string[] | undefined;
 }
 
 /**
@@ -58,7 +60,9 @@ export function readSites(written: readonly string[]): Sites {
 export function sourcesOf(sites: Sites): readonly BridgedSource[] {
   const named = NAMED_SITES.flatMap(({ hosts, ...site }) => {
     const names = sites.isAll ? hosts : hosts.filter((host) => sites.names.includes(host));
-    return names.length === 0 ? [] : [{ ...site, sites: { names, isAll: false, wrong: [] }, hosts: namesOf(names) }];
+    return names.length === 0
+      ? []
+      : [{ ...site, sites: { names, isAll: false, wrong: [] }, hosts: namesOf(names), ownHosts: hosts }];
   });
   const taken = new Set(named.flatMap((source) => source.sites.names));
   const rest = sites.names.filter((name) => !taken.has(name));
@@ -67,7 +71,7 @@ export function sourcesOf(sites: Sites): readonly BridgedSource[] {
 }
 
 /** The site of the option that `host` is, or is below of. */
-export function siteOf(host: string, { names }: Sites): string | undefined {
+export function siteOf(host: string, { names }: Pick<Sites, "names">): string | undefined {
   return names.find((name) => host === name || (!isAddress(name) && host.endsWith(`.${name}`)));
 }
 

@@ -16,7 +16,10 @@ import { RemoteError, toWireError } from "./wire-error.ts";
 
 /** A source may ask its site several times for one link. */
 const LINK_TIMEOUT_MS = 20_000;
-/** Link requests that may be pending at once; each is a track that is being opened, or has just lost its link. */
+/**
+ * Link requests that may be pending at once, shared between owners; each is a track that is being opened, or has just
+ * lost its link.
+ */
 const LINK_REQUESTS_MAX = 1024;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order: `Sent` away, `Received` from there. */
@@ -133,19 +136,19 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   }
 
   /** Asks for an address to send one request from; see `RouteRequests`. */
-  readonly requestRoute: RouteRequests["requestRoute"] = (families, preferred) =>
-    this.#routeRequests.requestRoute(families, preferred);
+  readonly requestRoute: RouteRequests["requestRoute"] = (families, preferred, purpose) =>
+    this.#routeRequests.requestRoute(families, preferred, purpose);
 
   /**
    * Requests a link to a site's track. Rejects with the reason why no link is available (RemoteError), `worker-timeout`
-   * after 20 s, or `worker-busy` with 1024 requests already pending. A caller that no longer needs it just stops
+   * after 20 s, or `worker-busy` with 1,024 requests pending, most of them of this owner. A caller that no longer needs it just stops
    * waiting.
    */
   requestLink(request: LinkRequest): Promise<PlayableLink> {
     const { sourceName } = request.track;
     const text = `the source "${sourceName}" named no link to play from within ${LINK_TIMEOUT_MS} ms`;
     const timeLimit = { ms: LINK_TIMEOUT_MS, error: () => new NodeError("worker-timeout", text) };
-    return this.#linkRequests.request("link", { timeLimit }, (linkId) => {
+    return this.#linkRequests.request("link", { timeLimit, owner: request.owner }, (linkId) => {
       this.#endpoint.postMessage({ type: "linkRequested", linkId, ...request });
     });
   }

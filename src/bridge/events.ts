@@ -31,11 +31,19 @@ export type RouteEvent =
       readonly routeId: RouteId;
       /** Families of the target's addresses, at least one. */
       readonly families: readonly AddressFamily[];
+      /** Host and port of the site. Default: no site in particular. */
+      readonly site?: string | undefined;
       /** This one, as long as it may be used: what belongs together leaves from one address. */
       readonly preferred?: string | undefined;
     }
-  /** A request from this address failed because of the address. */
-  | { readonly type: "routeFailed"; readonly address: string; readonly reason: RouteFailure };
+  /** A request from this address to that site, for that account, failed because of the address. */
+  | {
+      readonly type: "routeFailed";
+      readonly address: string;
+      readonly reason: RouteFailure;
+      readonly site?: string;
+      readonly account?: string;
+    };
 
 /**
  * Events of an audio worker or the probe thread, in the order in which they happened. Only `routeRequested` and

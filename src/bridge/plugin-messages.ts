@@ -139,6 +139,8 @@ export type PluginCommand =
       readonly identifier: string;
       readonly depth: number;
       readonly owner: Owner;
+      /** Those that the owner may use: undefined means all. */
+      readonly sources?: readonly string[] | undefined;
     }
   /** Answered by a `reply` with a PluginLink. */
   | {
@@ -147,6 +149,7 @@ export type PluginCommand =
       readonly requestId: number;
       readonly source: string;
       readonly linkRequest: PluginLinkRequest;
+      readonly sources?: readonly string[] | undefined;
     }
   /** A call of one of the plugin's own functions by a route of the node. Answered by a `reply` with a PluginReturn. */
   | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Owner } from "../lib/owners.ts";
 import type { RouteCommand } from "./commands.ts";
 import type { AddressFamily, RouteEvent } from "./events.ts";
 import { PendingRequests } from "./pending-requests.ts";
@@ -10,8 +11,16 @@ import { RemoteError } from "./wire-error.ts";
 
 /** Choosing an address takes microseconds; this is for a main thread that is busy with something else. */
 const ROUTE_TIMEOUT_MS = 5000;
-/** Requests that may be pending at once; one more is refused with `worker-busy`. */
+/** Requests that may be pending at once, shared between owners. */
 const ROUTE_REQUESTS_MAX = 4096;
+
+/** What an address is for. */
+interface RoutePurpose {
+  /** Host and port of the site. Default: no site in particular. */
+  readonly site?: string | undefined;
+  /** Default: nobody. */
+  readonly owner?: Owner | undefined;
+}
 
 /** One for each thread. */
 export class RouteRequests {
@@ -27,11 +36,16 @@ export class RouteRequests {
   /**
    * The egress address for one request: `preferred` where it may be used. `families` are those of the target's
    * addresses. Undefined: no particular address. Rejects with `routes-exhausted` (RemoteError), `worker-timeout` after
-   * 5 s, or `worker-busy` with 4,096 requests already pending.
+   * 5 s, or `worker-busy` with 4,096 requests pending, most of them of this owner.
    */
-  requestRoute(families: readonly AddressFamily[], preferred?: string): Promise<string | undefined> {
-    return this.#requests.request("route", { timeLimit: { ms: ROUTE_TIMEOUT_MS, error: lateError } }, (routeId) => {
-      this.#send({ type: "routeRequested", routeId, families, preferred });
+  requestRoute(
+    families: readonly AddressFamily[],
+    preferred?: string,
+    { site, owner }: RoutePurpose = {},
+  ): Promise<string | undefined> {
+    const timeLimit = { ms: ROUTE_TIMEOUT_MS, error: lateError };
+    return this.#requests.request("route", { timeLimit, owner }, (routeId) => {
+      this.#send({ type: "routeRequested", routeId, families, site, preferred });
     });
   }
 

@@ -9,6 +9,12 @@ import type { Counts } from "./counts.ts";
  */
 export type Owner = readonly string[];
 
+/** With every request for work that takes its share of what all use. */
+export interface WorkOptions {
+  readonly owner: Owner;
+  readonly signal: AbortSignal;
+}
+
 export function accountOf([account = ""]: Owner): string {
   return account;
 }
@@ -24,7 +30,7 @@ export function moreThan(owner: Owner, other: Owner, counts: Counts): number {
 }
 
 /**
- * The owners of one piece of work: whoever asked for it, and all that have joined since, to share its result. Work that
+ * The owners of one piece of work: the one that asked for it, and all that have joined since, to share its result. Work that
  * is shared must not wait as long as the one who asked first deserves.
  */
 export class Owners {

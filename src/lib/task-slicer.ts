@@ -26,12 +26,13 @@ class TimeSlice {
 }
 
 /**
- * Grants slices in the order of the requests. The queue has no bound: each waiting task was admitted elsewhere (as a
+ * Grants slices to accounts in turn, and to each in the order of its requests. The queue has no bound: each waiting task was admitted elsewhere (as a
  * request or a socket).
  */
 export class TaskSlicer {
   readonly #clock: Clock;
-  readonly #waiting: ((slice: TimeSlice) => void)[] = [];
+  /** By account, the one whose turn is next first. */
+  readonly #waiting = new Map<string, ((slice: TimeSlice) => void)[]>();
   /** True from the start of a slice until the rest after it is over. */
   #isBusy = false;
 
@@ -44,16 +45,31 @@ export class TaskSlicer {
     return new TimeSlice(this.#clock);
   }
 
-  /** Waits for earlier requests. The caller works at once, and asks again when the slice is over. */
-  next(): Promise<TimeSlice> {
+  /**
+   * Waits for earlier requests of the account, and for its turn among the others. The caller works at once, and asks
+   * again when the slice is over. Default account: that of all who name none.
+   */
+  next(account = ""): Promise<TimeSlice> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      const own = this.#waiting.get(account);
+      if (own === undefined) this.#waiting.set(account, [resolve]);
+      else own.push(resolve);
       if (!this.#isBusy) this.#grant();
     });
   }
 
+  #shift(): ((slice: TimeSlice) => void) | undefined {
+    for (const [account, own] of this.#waiting) {
+      const first = own.shift();
+      this.#waiting.delete(account);
+      if (own.length > 0) this.#waiting.set(account, own);
+      return first;
+    }
+    return undefined;
+  }
+
   #grant(): void {
-    const first = this.#waiting.shift();
+    const first = this.#shift();
     this.#isBusy = first !== undefined;
     if (first === undefined) return;
     const startMs = this.#clock.now();

@@ -6,7 +6,6 @@ import type { MessagePort } from "node:worker_threads";
 import { EventChannel, type PlainCommand, type ThreadEnd } from "../bridge/channel.ts";
 import type { Heartbeat } from "../bridge/heartbeat.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { GarbageNudge } from "../lib/garbage-nudge.ts";
 import type { Owner } from "../lib/owners.ts";
@@ -22,7 +21,7 @@ import { Codecs } from "./pipeline/codecs.ts";
 import { createGuard, createOpener } from "./probe/create-opener.ts";
 import { TimeSlicer } from "./quota/time-slicer.ts";
 import { TrackBudget } from "./quota/track-budget.ts";
-import { createTrackMemory } from "./quota/track-memory.ts";
+import { ThreadMemory } from "./quota/track-memory.ts";
 import { RemoteCodecs } from "./remote-codecs.ts";
 import { ErrorBoundary } from "./scheduler/error-boundary.ts";
 import { VoiceThreadLimits } from "./voice/voice-limits.ts";
@@ -66,9 +65,9 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
   const { port, settings, heartbeat, codecPort, clock, random, sockets } = environment;
   const boundary = new ErrorBoundary({ heartbeat, onFault: (playerId, error) => worker.onFault(playerId, error) });
   const slicer = new TimeSlicer({ clock });
-  const memory = new ByteBudget({ owner: "the audio worker", limitBytes: WORKER_MEMORY_BYTES_MAX });
+  const memory = new ThreadMemory("the audio worker", WORKER_MEMORY_BYTES_MAX);
   const createBudget = (playerId: number, owner: Owner): TrackBudget => {
-    const ofTrack = createTrackMemory("the track", memory);
+    const ofTrack = memory.createTrackMemory("the track", owner);
     const ownClock = boundary.clockOf(playerId, clock);
     return new TrackBudget({
       clock: ownClock,

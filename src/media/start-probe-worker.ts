@@ -6,7 +6,6 @@ import type { ProbeThreadCommand } from "../bridge/commands.ts";
 import { Heartbeat } from "../bridge/heartbeat.ts";
 import { startHeartbeat } from "../bridge/thread-start.ts";
 import type { WorkerSettings } from "../bridge/worker-settings.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { createLogger, type Logger } from "../log/log.ts";
 import type { Sockets } from "../network/sockets.ts";
@@ -14,7 +13,7 @@ import { createGuard, createOpener } from "./probe/create-opener.ts";
 import { ProbeWorker, type ProbeWorkerOptions } from "./probe-worker.ts";
 import { TimeSlicer } from "./quota/time-slicer.ts";
 import { TrackBudget } from "./quota/track-budget.ts";
-import { createTrackMemory } from "./quota/track-memory.ts";
+import { ThreadMemory } from "./quota/track-memory.ts";
 
 /** Held outside of V8's heap by all probes together. */
 const THREAD_MEMORY_BYTES_MAX = 256 * 1024 * 1024;
@@ -50,7 +49,7 @@ export function startProbeWorker({
   sockets,
 }: ProbeEnvironment): StartedProbeWorker {
   const slicer = new TimeSlicer({ clock, isLeastUsedFirst: true });
-  const memory = new ByteBudget({ owner: "the probe thread", limitBytes: THREAD_MEMORY_BYTES_MAX });
+  const memory = new ThreadMemory("the probe thread", THREAD_MEMORY_BYTES_MAX);
   const channel = new EventChannel<ProbeThreadCommand>(port, {
     clock,
     onCommand: (command) => worker.execute(command),
@@ -62,7 +61,7 @@ export function startProbeWorker({
     opener: createOpener({ settings, guard, createConnector, clock, logger, channel }),
     tasks,
     createBudget: (taskId, owner) => {
-      const ofProbe = createTrackMemory("the probe", memory);
+      const ofProbe = memory.createTrackMemory("the probe", owner);
       // The names are tracked separately here, and more exactly.
       const ownHeartbeat = new Heartbeat(Heartbeat.allocate());
       return new TrackBudget({

@@ -5,6 +5,7 @@
 
 import { type LookupAddress, type LookupOptions, Resolver, lookup as systemLookup } from "node:dns";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { Counts } from "../lib/counts.ts";
 import { onAbort } from "../lib/on-abort.ts";
 import type { ResolveHost } from "./outbound-guard.ts";
 
@@ -23,9 +24,11 @@ export interface HostResolverOptions {
 const SYSTEM_PATIENCE_MS = 500;
 /** Names that the system is asked for at once. Further ones wait: it cannot be told that an answer is not needed. */
 const SYSTEM_PENDING_MAX = 16;
+/** Of these, names of one site, so that its silent DNS servers leave some to other sites. */
+const SYSTEM_PENDING_OF_SITE_MAX = 12;
 /** How long a name that DNS does not know waits for the system to be asked for it. */
 const SYSTEM_QUEUE_PATIENCE_MS = 2_000;
-/** Names that are asked for at once, with those that wait. */
+/** Names that are asked for at once, with those that wait. Of more, the last one of the site with most is refused. */
 const NAMES_MAX = 4_096;
 const DNS_TIMEOUT_MS = 2_000;
 const DNS_TRIES = 2;
@@ -45,12 +48,19 @@ export function createHostResolver(options: HostResolverOptions = {}): ResolveHo
   };
 }
 
+interface Question {
+  readonly site: string;
+  readonly answer: Promise<readonly LookupAddress[]>;
+  readonly refusal: AbortController;
+}
+
 /** One question per name, whose answer all who wait for it get. */
 class HostResolver {
   readonly #clock: Clock;
   readonly #servers: readonly string[] | undefined;
   readonly #system: SystemResolver;
-  readonly #questions = new Map<string, Promise<readonly LookupAddress[]>>();
+  readonly #questions = new Map<string, Question>();
+  readonly #ofSite = new Counts();
 
   constructor({ clock = systemClock, askSystem = systemLookup, servers }: HostResolverOptions) {
     this.#clock = clock;
@@ -61,14 +71,40 @@ class HostResolver {
   resolve(hostname: string, options: AllLookupOptions): Promise<readonly LookupAddress[]> {
     const key = questionOf(hostname, options);
     const asked = this.#questions.get(key);
-    if (asked !== undefined) return asked;
-    if (this.#questions.size >= NAMES_MAX) return Promise.reject(lookupError("EAI_AGAIN", hostname));
-    const question = this.#ask(key, hostname, options).finally(() => this.#questions.delete(key));
-    this.#questions.set(key, question);
-    return question;
+    if (asked !== undefined) return asked.answer;
+    const site = siteOf(hostname);
+    if (this.#questions.size >= NAMES_MAX && !this.#refuseOneFor(site)) {
+      return Promise.reject(lookupError("EAI_AGAIN", hostname));
+    }
+    const refusal = new AbortController();
+    const answer = this.#ask(key, { hostname, options, signal: refusal.signal }).finally(() => {
+      if (this.#questions.get(key)?.refusal === refusal) this.#remove(key);
+    });
+    this.#questions.set(key, { site, answer, refusal });
+    this.#ofSite.addEach([site]);
+    return answer;
   }
 
-  #ask(key: string, hostname: string, options: AllLookupOptions): Promise<readonly LookupAddress[]> {
+  #remove(key: string): void {
+    const question = this.#questions.get(key);
+    if (question === undefined) return;
+    this.#questions.delete(key);
+    this.#ofSite.removeEach([question.site]);
+  }
+
+  /** Refuses the last name of the site with most. False: no site has more than this one. */
+  #refuseOneFor(site: string): boolean {
+    const greediest = this.#ofSite.largest;
+    if (greediest === undefined || this.#ofSite.of(greediest) <= this.#ofSite.of(site) + 1) return false;
+    const last = [...this.#questions].findLast(([, question]) => question.site === greediest);
+    if (last === undefined) return false;
+    const [key, { refusal }] = last;
+    this.#remove(key);
+    refusal.abort(lookupError("EAI_AGAIN", greediest));
+    return true;
+  }
+
+  #ask(key: string, { hostname, options, signal }: SystemQuestion): Promise<readonly LookupAddress[]> {
     let resolver: Resolver | undefined;
     const over = new AbortController();
     return new Promise<readonly LookupAddress[]>((resolve, reject) => {
@@ -93,7 +129,9 @@ class HostResolver {
         isLate = true;
         giveUpQueued();
       });
+      const stopListening = onAbort(signal, () => reject(signal.reason));
       onAbort(over.signal, () => {
+        stopListening();
         giveUp.cancel();
         late.cancel();
         patience.cancel();
@@ -119,7 +157,9 @@ class SystemResolver {
   /** Not answered yet. They may outlive the question: then the next one for the same name waits for the same answer. */
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
   /** Start those that wait, by name, in their order. */
-  readonly #queue = new Map<string, () => void>();
+  readonly #queue = new Map<string, { readonly site: string; readonly start: () => void }>();
+  /** Names that are pending. */
+  readonly #ofSite = new Counts();
 
   constructor(askSystem: ResolveHost) {
     this.#askSystem = askSystem;
@@ -133,12 +173,15 @@ class SystemResolver {
   async ask(key: string, question: SystemQuestion): Promise<readonly LookupAddress[]> {
     const pending = this.#pending.get(key);
     if (pending !== undefined) return pending;
-    if (this.#pending.size >= SYSTEM_PENDING_MAX) await this.#whenFree(key, question.signal);
+    const site = siteOf(question.hostname);
+    if (!this.#isFreeFor(site)) await this.#whenFree(key, site, question.signal);
     const answer = this.#send(question).finally(() => {
       this.#pending.delete(key);
+      this.#ofSite.removeEach([site]);
       this.#startNext();
     });
     this.#pending.set(key, answer);
+    this.#ofSite.addEach([site]);
     return answer;
   }
 
@@ -151,20 +194,37 @@ class SystemResolver {
     });
   }
 
-  #whenFree(key: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      this.#queue.set(key, resolve);
+  #isFreeFor(site: string): boolean {
+    return this.#pending.size < SYSTEM_PENDING_MAX && this.#ofSite.of(site) < SYSTEM_PENDING_OF_SITE_MAX;
+  }
+
+  #whenFree(key: string, site: string, signal: AbortSignal): Promise<void> {
+    return new Promise((start) => {
+      this.#queue.set(key, { site, start });
       onAbort(signal, () => this.#queue.delete(key));
     });
   }
 
+  /** The first one of the site with fewest. */
   #startNext(): void {
-    const [next] = this.#queue;
+    let next: string | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const [key, { site }] of this.#queue) {
+      const count = this.#ofSite.of(site);
+      if (count >= fewest || !this.#isFreeFor(site)) continue;
+      next = key;
+      fewest = count;
+    }
     if (next === undefined) return;
-    const [key, start] = next;
-    this.#queue.delete(key);
-    start();
+    const start = this.#queue.get(next)?.start;
+    this.#queue.delete(next);
+    start?.();
   }
+}
+
+/** The last two labels: the owner of a domain has any number of names below it. */
+function siteOf(hostname: string): string {
+  return hostname.toLowerCase().replace(/\.$/, "").split(".").slice(-2).join(".");
 }
 
 /** Names the questions that have the same answer. */

@@ -9,7 +9,9 @@ import type { AddressFamily, RouteEvent, RouteFailure } from "../bridge/events.t
 import type { RouteRequests } from "../bridge/route-requests.ts";
 import type { RoutingSettings } from "../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../errors.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
+import { accountOf, type Owner } from "../lib/owners.ts";
 import { describeUrl } from "../lib/parse-url.ts";
 import { pause } from "../lib/pause.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
@@ -42,6 +44,10 @@ interface Refusable {
 export interface RoutedRequest<Answer extends Refusable> {
   /** The URL actually requested, if the operator has replaced the intended host. */
   readonly url: URL;
+  /** Host and port of the site, where the operator has replaced it. Default: those of `url`. */
+  readonly site?: string;
+  /** Who it is for. Default: nobody. */
+  readonly owner?: Owner | undefined;
   /** Sends it once, from this address. */
   readonly sendFrom: (localAddress: string | undefined) => Promise<Answer>;
   /** Ends waits and retries; `sendFrom` itself has to end a request already sent. */
@@ -53,8 +59,6 @@ const RETRYING_MS_MAX = 60_000;
 /** So many retries follow at once, then one at a time: a site that refuses everyone must not be hammered. */
 const RETRIES_AT_ONCE = 10;
 const LATER_RETRY_DELAY_MS = 500;
-/** Replaces the host name if the machine refuses addresses: an interface that is down refuses all of them. */
-const THIS_MACHINE = "";
 /** Hosts remembered so that each is warned of once. */
 const WARNED_HOSTS_MAX = 256;
 
@@ -67,7 +71,7 @@ interface Failure {
 /** One per thread, so that each host is warned of once. */
 export class OutgoingRoutes {
   readonly #options: OutgoingRoutesOptions;
-  readonly #warnedHosts = new Set<string>();
+  readonly #warnedHosts = new BoundedMap<string, true>(WARNED_HOSTS_MAX);
   readonly #refusals: SiteRefusals;
 
   constructor(options: OutgoingRoutesOptions) {
@@ -100,7 +104,7 @@ export class OutgoingRoutes {
   async addressOf(work: WorkRoute, signal: AbortSignal): Promise<string | undefined> {
     try {
       return await unlessAborted(
-        work.choose((preferred) => this.#options.requestRoute([4, 6], preferred)),
+        work.choose((preferred) => this.#options.requestRoute([4, 6], preferred, { site: work.site })),
         signal,
       );
     } catch (error) {
@@ -117,9 +121,10 @@ export class OutgoingRoutes {
     address: string,
     request: RoutedRequest<Answer>,
   ): Promise<Answer | undefined> {
-    const { url, sendFrom, signal } = request;
+    const { url, owner, sendFrom, signal } = request;
     const families = await this.#familiesOf(url, signal);
-    const named = await unlessAborted(this.#options.requestRoute(families, address), signal);
+    const purpose = { site: siteOf(request), owner };
+    const named = await unlessAborted(this.#options.requestRoute(families, address, purpose), signal);
     if (named === undefined) {
       this.#warnOfUnbound(url, families);
       return sendFrom(undefined);
@@ -127,7 +132,7 @@ export class OutgoingRoutes {
     if (named !== address) return undefined;
     const outcome = await this.#send(request, { address, isBanTrusted: true });
     if (outcome.failure === undefined) return outcome.answer;
-    this.#report(url, address, outcome.failure);
+    this.#report(request, address, outcome.failure);
     return undefined;
   }
 
@@ -142,7 +147,7 @@ export class OutgoingRoutes {
     const startedMs = clock.now();
     let failure: Failure | undefined;
     for (let retries = 0; ; retries++) {
-      const address = await this.#requestRoute(url, { families, failure, signal, work });
+      const address = await this.#requestRoute(request, { families, failure, work });
       if (address === undefined) {
         this.#warnOfUnbound(url, families);
         return sendFrom(undefined);
@@ -150,7 +155,7 @@ export class OutgoingRoutes {
       const outcome = await this.#send(request, { address, isBanTrusted });
       if (outcome.failure === undefined) return outcome.answer;
       failure = outcome.failure;
-      if (!this.#report(url, address, failure)) throw exhaustedError(url, retries + 1, failure);
+      if (!this.#report(request, address, failure)) throw exhaustedError(url, retries + 1, failure);
       const delayMs = retries < RETRIES_AT_ONCE ? 0 : LATER_RETRY_DELAY_MS;
       const isOverdue = clock.now() + delayMs - startedMs > RETRYING_MS_MAX;
       if (retries >= retriesMax || isOverdue) throw exhaustedError(url, retries + 1, failure);
@@ -160,43 +165,46 @@ export class OutgoingRoutes {
   }
 
   async #send<Answer extends Refusable>(
-    { url, sendFrom }: RoutedRequest<Answer>,
+    request: RoutedRequest<Answer>,
     { address, isBanTrusted }: { readonly address: string; readonly isBanTrusted: boolean },
   ): Promise<Outcome<Answer>> {
-    const outcome = await sendFrom(address).then(
-      (answer) => (isBanTrusted ? outcomeOfAnswer(answer) : { answer }),
-      failureOfError,
-    );
+    const outcome = await request
+      .sendFrom(address)
+      .then((answer) => (isBanTrusted ? outcomeOfAnswer(answer) : { answer }), failureOfError);
     if (outcome.failure === undefined && outcome.answer.status !== BAN_STATUS) {
-      this.#refusals.forget(url.host);
-      this.#refusals.forget(THIS_MACHINE);
+      this.#refusals.forget(siteOf(request));
     }
     return outcome;
   }
 
   /** False: a site that refuses everybody says nothing about the address. */
-  #report(url: URL, address: string, { reason, text }: Failure): boolean {
-    if (!this.#refusals.note(reason === "banned" ? url.host : THIS_MACHINE, address)) return false;
-    this.#options.send({ type: "routeFailed", address, reason });
+  #report(request: Requested, address: string, { reason, text }: Failure): boolean {
+    const site = siteOf(request);
+    const account = accountOf(request.owner ?? []);
+    const isTrusted =
+      reason === "banned" ? this.#refusals.note(site, address, account) : this.#refusals.noteUnusable(address);
+    if (!isTrusted) return false;
+    this.#options.send({ type: "routeFailed", address, reason, site, account });
     this.#options.logger.debug("route planner: address marked as failing", {
       address,
-      url: describeUrl(url),
+      url: describeUrl(request.url),
       why: text,
     });
     return true;
   }
 
   async #requestRoute(
-    url: URL,
+    request: Requested & { readonly signal: AbortSignal },
     context: {
       readonly families: readonly AddressFamily[];
       readonly failure: Failure | undefined;
-      readonly signal: AbortSignal;
       readonly work: WorkRoute | undefined;
     },
   ): Promise<string | undefined> {
-    const { families, failure, signal, work } = context;
-    const requestRoute = (preferred?: string) => this.#options.requestRoute(families, preferred);
+    const { url, owner, signal } = request;
+    const { families, failure, work } = context;
+    const purpose = { site: siteOf(request), owner };
+    const requestRoute = (preferred?: string) => this.#options.requestRoute(families, preferred, purpose);
     try {
       return await unlessAborted(work === undefined ? requestRoute() : work.choose(requestRoute), signal);
     } catch (error) {
@@ -225,9 +233,8 @@ export class OutgoingRoutes {
   }
 
   #warnOfUnbound(url: URL, families: readonly AddressFamily[]): void {
-    if (this.#warnedHosts.has(url.host)) return;
-    if (this.#warnedHosts.size >= WARNED_HOSTS_MAX) this.#warnedHosts.clear();
-    this.#warnedHosts.add(url.host);
+    if (this.#warnedHosts.get(url.host) === true) return;
+    this.#warnedHosts.set(url.host, true);
     this.#options.logger.warn(
       "route planner: host has no address of the blocks' IP version, using the machine's own address",
       {
@@ -236,6 +243,12 @@ export class OutgoingRoutes {
       },
     );
   }
+}
+
+type Requested = Pick<RoutedRequest<Refusable>, "url" | "site" | "owner">;
+
+function siteOf({ url, site = url.host }: Requested): string {
+  return site;
 }
 
 type Outcome<Answer> = { readonly answer: Answer; readonly failure?: undefined } | { readonly failure: Failure };

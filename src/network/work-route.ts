@@ -8,13 +8,16 @@ import type { NodeError } from "../errors.ts";
 export class WorkRoute {
   /** A site's refusals of searches count only if the operator enables it. */
   readonly isSearch: boolean;
+  /** A host of its source: an address that is chosen before any request is one for that. */
+  readonly site: string | undefined;
   /** Why the last request of it found no address to leave from; undefined: it found one. */
   exhaustion: NodeError | undefined;
   #address: string | undefined;
   #choosing: Promise<unknown> = Promise.resolve();
 
-  constructor({ isSearch }: { readonly isSearch: boolean }) {
+  constructor({ isSearch, site }: { readonly isSearch: boolean; readonly site?: string | undefined }) {
     this.isSearch = isSearch;
+    this.site = site;
   }
 
   /** That its last request left from; undefined: none has left from the operator's blocks so far. */

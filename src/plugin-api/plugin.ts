@@ -146,7 +146,8 @@ export interface PluginHost<Options = unknown> {
 
   /**
    * Loads an identifier from all sources of the node, as a client would: `scsearch:…`, a link. Takes 20 s at most.
-   * Rejects with a SourceError, also when more than five such calls are nested in each other.
+   * Rejects with a SourceError, also when more than five such calls are nested in each other, or when the client that
+   * the current work is for may not use the source.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
   /** The cache of that name in this thread, at most 64. Its values are lost with the thread unless it is persisted. */
@@ -155,8 +156,11 @@ export interface PluginHost<Options = unknown> {
    * The backend of that name: one of the means to reach a site, such as a client identity, a host or a key. Its
    * requests are counted and shown to the operator, and a circuit breaker stops them while it keeps failing. At most
    * 64; throws for more.
+   *
+   * `host`: for hosts that strangers choose, such as those of links. Each has a separate breaker (those of the last
+   * 256 are kept); they are counted together under the name.
    */
-  backend(name: string): Backend;
+  backend(name: string, options?: { readonly host?: string }): Backend;
   /**
    * The pool of that name: bounds how much work of one kind the plugin does at once, such as reading large answers. The
    * options of the first call apply. At most 64; throws for more, and for limits that are not whole numbers.
@@ -282,6 +286,11 @@ export interface ResolveRequest {
   /** The track's `userData`, set by the client. */
   readonly userData: JsonMembers;
   /**
+   * True: the client may only play from some sources, without `http`. No text of `track` or `userData`, all of which
+   * the client may have written, must become the address of the link then: ask the site for it. Default: false.
+   */
+  readonly mustAskSite?: boolean | undefined;
+  /**
    * `start`: the track is about to be played. `expiring`: the current link expires soon. `refused`: the server refused
    * the current link. The last two need a fresh link, not one from a cache.
    */
@@ -317,7 +326,10 @@ export type Playable =
        */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
     }
-  /** Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). */
+  /**
+   * Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). Fails
+   * for a client that may not use that source.
+   */
   | { readonly kind: "reference"; readonly identifier: string };
 
 /** Returns members to add to `pluginInfo`. Called for every track and playlist, so it must be fast. */
@@ -546,10 +558,18 @@ export interface Cache<Value> {
  * The breaker is closed while the backend works. Five failures in a row open it for 30 s, and a SourceError with
  * `retryAfterMs` opens it at once for that long. While it is open, requests are refused. After the pause one trial
  * request runs (half open): success closes the breaker, a failure doubles the pause, up to 30 minutes.
+ *
+ * A failure may be the fault of what a client asked for, so the breaker opens only for the client whose `load` or
+ * `resolve` has failed. It opens for all clients of an account (a key, or an address) once the requests of two of them
+ * fail, and for everybody once those of two accounts do; at most three of the five failures of one client or account
+ * count then.
  */
 export interface Backend {
   readonly name: string;
-  /** True while `run` refuses requests: the breaker is open, or half open with a trial request running. */
+  /**
+   * True while `run` refuses requests of the clients that the current work is for: the breaker is open, or half open
+   * with a trial request running.
+   */
   readonly isOpen: boolean;
   /**
    * Calls `fn` and counts its outcome. SourceErrors of the kinds `not-found`, `unavailable` and `invalid` are answers

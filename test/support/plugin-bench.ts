@@ -119,10 +119,22 @@ export class PluginBench {
     return answer.tracks.parts.flatMap((part) => JSON.parse(`[${Buffer.from(part).toString()}]`) as TrackJson[]);
   }
 
-  /** The location of an encoded track's audio. */
-  resolve(source: string, encoded: string, linkRequest: Partial<PluginLinkRequest> = {}): Promise<PluginLink> {
+  /** The location of an encoded track's audio. `sources`: those that the client may use; default: all. */
+  resolve(
+    source: string,
+    encoded: string,
+    linkRequest: Partial<PluginLinkRequest> = {},
+    sources?: readonly string[],
+  ): Promise<PluginLink> {
     const whole: PluginLinkRequest = { encoded, userData: {}, reason: "start", ...linkRequest };
-    return this.#ask((requestId) => ({ type: "resolve", requestId, source, linkRequest: whole, owner: OWNER }));
+    return this.#ask((requestId) => ({
+      type: "resolve",
+      requestId,
+      source,
+      linkRequest: whole,
+      owner: OWNER,
+      sources,
+    }));
   }
 
   /** Its answer to a route of the node. */

@@ -2,7 +2,7 @@
 // others. Main thread.
 
 import ipaddr from "ipaddr.js";
-import type { Owner } from "../../lib/owners.ts";
+import { accountOf, type Owner } from "../../lib/owners.ts";
 import type { Identity } from "./identity.ts";
 
 /** Bounds the text that tells the clients of an account apart: they choose it. */
@@ -13,6 +13,11 @@ const CLIENT_LENGTH_MAX = 200;
  */
 export function accountFor({ name }: Pick<Identity, "name">, address: string | undefined): string {
   return name === undefined ? `address ${networkOf(address ?? "")}` : `key ${name}`;
+}
+
+/** The name of the key whose work it is; undefined: of nobody with a key. */
+export function keyOf(owner: Owner): string | undefined {
+  return /^key (.*)$/s.exec(accountOf(owner))?.[1];
 }
 
 /** A client of that account. `client` is what it says of itself: it cannot get more by it than its account. */

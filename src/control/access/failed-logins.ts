@@ -1,82 +1,132 @@
-// Delays addresses that send wrong passwords. Main thread; one instance for each place that accepts a password.
+// Limits how many wrong passwords are checked. Main thread; one instance for each place that accepts a password.
+//
+// A network may send some wrong ones at once. From then on each further wrong one makes the next attempts from there
+// wait in line for a moment, and right ones cost nothing. Nobody is refused for the guesses of others: an address does
+// not tell an honest client from one that guesses beside it (NAT, a reverse proxy), and a right password that was
+// accepted at once would make guessing as fast as asking. A client passes the line only with what it showed before.
 
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
-import { networkOf } from "./account.ts";
+import { type Attempted, LoginLine, type Waiting } from "./login-line.ts";
 import { Tally } from "./tally.ts";
+import { WrongCounts } from "./wrong-counts.ts";
 
-/** Bound of each of the two sets of addresses; one more removes the oldest. */
-const ADDRESSES_MAX = 10_000;
-
-interface WrongCount {
-  readonly count: number;
-  readonly atMs: number;
-}
+/** Clients whose last attempt is remembered; one more forgets the one whose attempt was noted longest ago. */
+const CLIENTS_MAX = 10_000;
+/** Attempts that wait, of all networks: one more refuses the last one of the longest line. */
+const HELD_MAX = 1024;
+const HOP_LENGTH_MAX = 64;
 
 interface FailedLoginsOptions {
-  /** So many of one address may be wrong at once. */
+  /** So many of one network may be wrong at once. */
   readonly countMax: number;
   /** How long until one of them is forgiven. */
   readonly forgivenMs: number;
-  /**
-   * How long an address stays trusted after a valid credential: valid credentials from it are always accepted. 0:
-   * never.
-   */
-  readonly trustedMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For the log, where there are too many. */
   readonly message: string;
 }
 
-/** Counts by address; the network of an IPv6 address is one. */
-export class FailedLogins {
-  readonly #options: FailedLoginsOptions;
-  readonly #wrong = new BoundedMap<string, WrongCount>(ADDRESSES_MAX);
-  /** By address, when it has shown something right. */
-  readonly #right = new BoundedMap<string, number>(ADDRESSES_MAX);
-  readonly #refusals: Tally;
+/** The request that contains an attempt. */
+export interface Sender {
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: Pick<Socket, "remoteAddress" | "remotePort" | "once" | "off">;
+}
+
+/** What is known of a client by its last attempt. */
+interface Past<Found> {
+  readonly right: Found | undefined;
+  /** Since it last was right. */
+  readonly wrongCount: number;
+}
+
+/** `Found` names a password that was right, and is the same value each time. */
+export class FailedLogins<Found> {
+  readonly #clock: Clock;
+  readonly #wrong: WrongCounts;
+  readonly #lines = new Map<string, LoginLine<Found>>();
+  readonly #pasts = new BoundedMap<string, Past<Found>>(CLIENTS_MAX);
+  readonly #delays: Tally;
 
   constructor(options: FailedLoginsOptions) {
-    this.#options = options;
-    this.#refusals = new Tally(options, options.message);
+    this.#clock = options.clock;
+    this.#wrong = new WrongCounts(options);
+    this.#delays = new Tally(options, options.message);
   }
 
   /**
-   * Runs `check` on the credential of the address; undefined means it is wrong. "refused": there were too many wrong
-   * ones before, and this one was not checked, or is wrong too.
+   * Runs `check` on the password of the sender, now or when it is its turn; undefined means it is wrong. "refused": too
+   * many wait already, or the client has gone.
    */
-  try<Found>(address: string | undefined, check: () => Found | undefined): Found | "wrong" | "refused" {
-    const network = networkOf(address ?? "");
-    const count = this.#wrongCount(network) + 1;
-    const isTooMany = count > this.#options.countMax;
-    if (isTooMany && !this.#isTrusted(network)) return this.#refuse(network);
-    const found = check();
-    const now = this.#options.clock.now();
-    if (found !== undefined) {
-      this.#right.set(network, now);
-      return found;
+  try(sender: Sender, check: () => Found | undefined): Attempted<Found> | Promise<Attempted<Found>> {
+    const { remoteAddress } = sender.socket;
+    const network = this.#wrong.networkOf(remoteAddress);
+    const client = `${remoteAddress} ${hopOf(sender)}`;
+    const line = this.#lines.get(network);
+    if (line === undefined && this.#wrong.waitMs(network) === 0) return this.#check(network, client, check);
+    const right = this.#pasts.get(client)?.right;
+    if (right !== undefined) {
+      if (check() === right) return right;
+      // One guess, until the right password is shown again.
+      this.#pasts.set(client, { right: undefined, wrongCount: 0 });
     }
-    if (isTooMany) return this.#refuse(network);
-    this.#wrong.set(network, { count, atMs: now });
-    return "wrong";
+    this.#delays.count({ address: network });
+    return new Promise((resolve) => {
+      const waiting: Waiting<Found> = {
+        countWrong: () => this.#pasts.get(client)?.wrongCount ?? 0,
+        run: () => this.#check(network, client, check),
+        settle: (outcome) => {
+          sender.socket.off("close", leave);
+          resolve(outcome);
+        },
+      };
+      const own = line ?? this.#openLine(network);
+      const leave = (): void => own.leave(waiting);
+      sender.socket.once("close", leave);
+      own.enter(waiting);
+      this.#bound();
+    });
   }
 
-  #refuse(network: string): "refused" {
-    this.#refusals.count({ address: network });
-    return "refused";
+  #check(network: string, client: string, check: () => Found | undefined): Found | "wrong" {
+    const right = check();
+    const past = this.#pasts.get(client);
+    if (right === undefined) {
+      this.#wrong.add(network);
+      this.#pasts.set(client, { right, wrongCount: (past?.wrongCount ?? 0) + 1 });
+      return "wrong";
+    }
+    if (past?.right !== right) this.#pasts.set(client, { right, wrongCount: 0 });
+    return right;
   }
 
-  #isTrusted(network: string): boolean {
-    const atMs = this.#right.get(network);
-    return atMs !== undefined && this.#options.clock.now() - atMs < this.#options.trustedMs;
+  #openLine(network: string): LoginLine<Found> {
+    const line = new LoginLine<Found>({
+      clock: this.#clock,
+      waitMs: () => this.#wrong.waitMs(network),
+      onEmpty: () => this.#lines.delete(network),
+    });
+    this.#lines.set(network, line);
+    return line;
   }
 
-  /** How many wrong ones still count. */
-  #wrongCount(network: string): number {
-    const before = this.#wrong.get(network);
-    if (before === undefined) return 0;
-    return Math.max(0, before.count - (this.#options.clock.now() - before.atMs) / this.#options.forgivenMs);
+  #bound(): void {
+    const lines = [...this.#lines.values()];
+    if (lines.reduce((count, { length }) => count + length, 0) <= HELD_MAX) return;
+    lines.reduce((one, other) => (other.length > one.length ? other : one)).refuseLast();
   }
+}
+
+/**
+ * Tells the clients of one address apart: the address that the last proxy has appended, or the connection. A client can
+ * make up the former: that gets it a better place in the line of its network, and no further attempt.
+ */
+function hopOf({ headers, socket }: Sender): string {
+  const forwarded = String(headers["x-forwarded-for"] ?? "");
+  const hop = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
+  return hop === "" ? `port ${socket.remotePort}` : hop.slice(0, HOP_LENGTH_MAX);
 }

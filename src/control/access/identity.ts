@@ -69,6 +69,8 @@ export function mayUse(role: Role, access: Access): boolean {
 
 /** The sources that tracks of a client may come from, where they are not all. */
 export interface AllowedSources {
+  /** In lower case, sorted. */
+  readonly names: readonly string[];
   has(source: string): boolean;
   /** Throws `key-forbidden` for a source that is not allowed. */
   check(source: string): void;
@@ -80,6 +82,7 @@ export function allowedSources({ name, limits }: Pick<Identity, "name" | "limits
   if (sources === undefined) return undefined;
   const has = (source: string): boolean => sources.has(source.toLowerCase());
   return {
+    names: [...sources].sort(),
     has,
     check: (source) => {
       if (has(source)) return;

@@ -1,5 +1,6 @@
 // Routes about the node itself and about tracks (protocol-v4.md sections 2.1, 2.3 and 2.4). Main thread.
 
+import { accountOf } from "../../lib/owners.ts";
 import { decodeTrack, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
 import { allowedSources, type Identity } from "../access/identity.ts";
@@ -149,7 +150,7 @@ export async function decodeMany({ slicer }: ApiContext, request: RestRequest): 
   if (encodedTracks.length === 0) throw new ApiError(400, "No tracks to decode provided");
   let slice = slicer.begun();
   for (const encoded of encodedTracks) {
-    if (slice.isOver) slice = await slicer.next();
+    if (slice.isOver) slice = await slicer.next(accountOf(request.owner));
     decodeTrack(encoded);
   }
   return listOf(encodedTracks, (encoded) => trackToJson(decodeTrack(encoded)));

@@ -53,13 +53,16 @@ export function writtenInto(
 }
 
 /** The whole JSON when it is short, else a stream of it. */
-export function listBody(answer: ListAnswer | WrittenAnswer, slicer: TaskSlicer): Buffer | Readable {
+export function listBody(answer: ListAnswer | WrittenAnswer, slicer: Slicer): Buffer | Readable {
   const pieces = answer.kind === "list" ? listPieces(answer) : writtenPieces(answer);
   const first = pieces.next();
   if (first.done === true) return first.value;
   const isOnePerSlice = answer.kind === "written";
   return Readable.from(inSlices(pieces, { first: first.value, slicer, isOnePerSlice }), { objectMode: false });
 }
+
+/** That of the client's account. */
+type Slicer = Pick<TaskSlicer, "next">;
 
 /** Yields pieces of the JSON, each made when it is asked for, and returns the last one. */
 type Pieces = Generator<Buffer, Buffer>;
@@ -70,7 +73,7 @@ async function* inSlices(
     first,
     slicer,
     isOnePerSlice,
-  }: { readonly first: Buffer; readonly slicer: TaskSlicer; readonly isOnePerSlice: boolean },
+  }: { readonly first: Buffer; readonly slicer: Slicer; readonly isOnePerSlice: boolean },
 ): AsyncGenerator<Buffer> {
   yield first;
   for (let isLast = false; !isLast; ) {

@@ -1,6 +1,8 @@
 // The route that says of the running node what belongs into a support bundle (docs/how-to/support.md). Main thread;
 // what it says is made in src/observability/support-bundle.
 
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import { accountOf } from "../../lib/owners.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
@@ -10,21 +12,31 @@ import type { RestRoute } from "./route.ts";
 const KEY = /^[\da-f]{16,64}$/;
 
 /** Each keeps the thread that answers everybody for a tenth of a second, and viewers may ask as well. */
-const BUNDLES = { burst: 10, perSecond: 0.2 };
+const BUNDLES = { burst: 30, perSecond: 0.6 };
+/** Those of one account. Accounts that asked long ago are forgotten, and begin with a full bucket. */
+const OWN_BUNDLES = { burst: 10, perSecond: 0.2 };
+const ACCOUNTS_MAX = 1000;
 const TOO_OFTEN = "too many requests for support bundles; wait five seconds";
 
 /** GET /v4/tonearm/support. */
 export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupport" | "clock">): readonly RestRoute[] {
   const bundles = new TokenBucket({ clock, ...BUNDLES });
+  const ofAccount = new BoundedMap<string, TokenBucket>(ACCOUNTS_MAX);
+  const ownBundles = (account: string): TokenBucket => {
+    const own = ofAccount.get(account) ?? new TokenBucket({ clock, ...OWN_BUNDLES });
+    ofAccount.set(account, own);
+    return own;
+  };
   return [
     {
       method: "GET",
       path: "/v4/tonearm/support",
       access: "viewer",
-      handle: async ({ query }) => {
+      handle: async ({ query, owner }) => {
         const key = query.get("key");
         if (key !== undefined && !KEY.test(key)) throw badRequest("key is not 16 to 64 hexadecimal digits");
-        if (!bundles.take(1)) throw new ApiError(429, TOO_OFTEN, { retryAfterS: 1 / BUNDLES.perSecond });
+        if (!ownBundles(accountOf(owner)).take(1) || !bundles.take(1))
+          throw new ApiError(429, TOO_OFTEN, { retryAfterS: 1 / OWN_BUNDLES.perSecond });
         return {
           kind: "text",
           status: 200,

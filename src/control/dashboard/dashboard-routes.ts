@@ -4,7 +4,8 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { ApiError } from "../api/api-error.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "../api/route.ts";
+import type { RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
+import type { DashboardRole } from "./live-messages.ts";
 import { VIEWERS_MAX } from "./live-socket.ts";
 import type { Logins } from "./logins.ts";
 import { isSameSite } from "./same-site.ts";
@@ -38,7 +39,7 @@ const OWN_HEADERS = { "Cache-Control": "no-store", "X-Content-Type-Options": "no
 export interface DashboardRoutesOptions {
   readonly logins: Logins;
   /** As many pages are open as may be. */
-  readonly isFull: () => boolean;
+  readonly isFull: (role: DashboardRole) => boolean;
   /** Where the built page lies. */
   readonly folder: URL;
   /** The support bundle, as text. */
@@ -105,21 +106,30 @@ function pageRoute(path: string, name: FileName, { folder }: DashboardRoutesOpti
 async function logIn(request: RestRequest, { logins }: DashboardRoutesOptions): Promise<RestAnswer> {
   refuseOthers(request.headers);
   const { password } = request.body(loginBody);
-  const { origin } = request.headers;
-  const outcome = await logins.logIn(password, { address: request.asker.socket.remoteAddress, origin });
+  const outcome = await logins.logIn(password, request.asker);
   if (outcome === "wrong") return { kind: "empty", status: 403, headers: OWN_HEADERS };
-  if (outcome === "refused") return { kind: "empty", status: 429, headers: { ...OWN_HEADERS, "Retry-After": "5" } };
+  if (outcome === "refused") {
+    return { kind: "empty", status: 429, headers: { ...OWN_HEADERS, "Retry-After": "5", Connection: "close" } };
+  }
   return { kind: "empty", status: 204, headers: { ...OWN_HEADERS, "Set-Cookie": outcome.cookie } };
 }
 
-/** Answers who is logged in. A browser does not show the page why its WebSocket was refused, so the reason is here. */
+/**
+ * Answers who is logged in, and has the browser be known from now on. A browser does not show the page why its WebSocket
+ * was refused, so the reason is here.
+ */
 async function answerSession(
   { headers }: RestRequest,
   { logins, isFull }: DashboardRoutesOptions,
 ): Promise<RestAnswer> {
   const login = await logins.loginOf(headers);
   if (login === undefined) return { kind: "empty", status: 401, headers: OWN_HEADERS };
-  if (!isFull()) return json({ role: login.role });
+  if (!isFull(login.role)) {
+    const cookie = await logins.rememberBrowser(login, headers);
+    const text = JSON.stringify({ role: login.role });
+    const more = { ...OWN_HEADERS, "Set-Cookie": cookie };
+    return { kind: "text", status: 200, contentType: "application/json", text, headers: more };
+  }
   const text = `${VIEWERS_MAX} dashboard pages are open, which is the limit; close one of them`;
   return { kind: "text", status: 503, contentType: "text/plain;charset=UTF-8", text, headers: OWN_HEADERS };
 }

@@ -28,7 +28,7 @@ export class Dashboard {
     const logins = new Logins(options);
     this.#live = new LiveSocket({ ...options, logins });
     const { folder = FOLDER, readBundle } = options;
-    this.routes = dashboardRoutes({ logins, folder, readBundle, isFull: () => this.#live.isFull });
+    this.routes = dashboardRoutes({ logins, folder, readBundle, isFull: (role) => this.#live.isFull(role) });
     this.upgrades = [this.#live];
   }
 

@@ -14,7 +14,7 @@ import type { LogRing } from "../../log/log-ring.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import { watchLiveness } from "../server/socket-liveness.ts";
 import { type ActionParts, carryOut } from "./actions.ts";
-import type { DashboardAction, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
+import type { DashboardAction, DashboardRole, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
 import { type LiveParts, readState } from "./live-state.ts";
 import { LogTail } from "./log-tail.ts";
 import type { Login, Logins } from "./logins.ts";
@@ -103,12 +103,13 @@ export class LiveSocket implements UpgradeTarget {
     socket.on("error", onError);
     void this.#loginOf(request.headers).then((found) => {
       // No await between the check for a free slot and taking it.
-      const login = typeof found === "object" && this.isFull ? 503 : found;
+      const login = typeof found === "object" && this.isFull(found.role) ? 503 : found;
       if (typeof login === "number") {
         // A socket that has closed in the meantime keeps its listener: an error event without one ends the process.
         refuse(socket, login);
         return;
       }
+      if (this.#viewers.size >= VIEWERS_MAX) this.#drop(this.#oldestOfViewers);
       socket.off("error", onError);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => {
         onUpgraded();
@@ -117,9 +118,19 @@ export class LiveSocket implements UpgradeTarget {
     });
   }
 
-  /** As many pages are open as may be. */
-  get isFull(): boolean {
-    return this.#viewers.size >= VIEWERS_MAX;
+  /** As many pages are open as may be. An operator takes the place of a viewer's oldest one. */
+  isFull(role: DashboardRole): boolean {
+    return this.#viewers.size >= VIEWERS_MAX && (role !== "operator" || this.#oldestOfViewers === undefined);
+  }
+
+  get #oldestOfViewers(): Viewer | undefined {
+    return [...this.#viewers].find(({ role }) => role === "viewer");
+  }
+
+  #drop(viewer: Viewer | undefined): void {
+    if (viewer === undefined) return;
+    this.#viewers.delete(viewer);
+    viewer.close();
   }
 
   close(): void {
@@ -169,6 +180,10 @@ class Viewer {
     this.#send({ type: "hello", role: login.role, version: options.version, intervalMs: INTERVAL_MS });
     this.#timer = this.#schedule();
     this.#show();
+  }
+
+  get role(): DashboardRole {
+    return this.#login.role;
   }
 
   close(): void {

@@ -5,20 +5,31 @@
 import { createHash, createHmac, scrypt, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Secret } from "../../config/keys/secret.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../log/log.ts";
-import { FailedLogins } from "../access/failed-logins.ts";
+import { FailedLogins, type Sender } from "../access/failed-logins.ts";
 import type { DashboardRole } from "./live-messages.ts";
 
-/**
- * People choose passwords and seldom log in, so the limit is lower than for clients: ten at once, and one more every
- * five seconds, also from trusted addresses.
- */
+/** People choose passwords and seldom log in, so the limit is lower than for clients. */
 const WRONG_COUNT_MAX = 10;
 const FORGIVEN_MS = 5000;
-const COOKIE = "tonearm";
 const LOGIN_S = 12 * 60 * 60;
+/**
+ * How long a browser that was logged in is known: what it sends is not behind the guesses from its address, if it is
+ * the same password. It may be wrong ten times, and once more in five seconds.
+ */
+const KNOWN_S = 180 * 24 * 60 * 60;
+const KNOWN_WRONG = { burst: WRONG_COUNT_MAX, perSecond: 1000 / FORGIVEN_MS };
+const BROWSERS_MAX = 10_000;
+/** The cookie of a login, and the one by which its browser is known later. */
+const COOKIES = {
+  login: { name: "tonearm", path: "/dashboard", ageS: LOGIN_S, mark: "" },
+  browser: { name: "tonearm-browser", path: "/dashboard/login", ageS: KNOWN_S, mark: "browser-" },
+} as const;
+type CookieKind = keyof typeof COOKIES;
 /** Cookies are not looked into beyond this. */
 const COOKIES_LENGTH_MAX = 4096;
 /** Key length of scrypt, with its usual cost: 16 MiB for some 50 ms, once for each password. */
@@ -41,16 +52,16 @@ export interface Login {
   readonly untilMs: number;
 }
 
-/** The origin of a login request. */
-interface LoginOrigin {
-  readonly address: string | undefined;
-  /** As browsers send it. */
-  readonly origin?: string | undefined;
+/** A cookie that the node has signed. */
+interface SignedCookie extends Login {
+  /** Its text before the signature. */
+  readonly text: string;
 }
 
 export class Logins {
   readonly #options: LoginsOptions;
-  readonly #failedLogins: FailedLogins;
+  readonly #failedLogins: FailedLogins<DashboardRole>;
+  readonly #browsers = new BoundedMap<string, TokenBucket>(BROWSERS_MAX);
   readonly #keys = new Map<DashboardRole, Promise<Buffer>>();
 
   constructor(options: LoginsOptions) {
@@ -58,43 +69,71 @@ export class Logins {
     this.#failedLogins = new FailedLogins({
       countMax: WRONG_COUNT_MAX,
       forgivenMs: FORGIVEN_MS,
-      trustedMs: 0,
       clock: options.clock,
       logger: options.logger,
       message: "too many wrong dashboard passwords from one address: further attempts are delayed",
     });
   }
 
-  /** The `Set-Cookie` of a right password; "refused": its address has sent too many wrong ones. */
-  async logIn(password: string, { address, origin }: LoginOrigin): Promise<{ cookie: string } | "wrong" | "refused"> {
-    const role = this.#failedLogins.try(address, () => this.#roleOf(password));
+  /**
+   * The `Set-Cookie` of a right password; "refused": too many wait to be checked. Takes time after too many wrong ones
+   * from its address.
+   */
+  async logIn(password: string, sender: Sender): Promise<{ cookie: string } | "wrong" | "refused"> {
+    const check = (): DashboardRole | undefined => this.#roleOf(password);
+    const role = (await this.#tryKnown(sender, check)) ?? (await this.#failedLogins.try(sender, check));
     if (role === "wrong" || role === "refused") return role;
-    const { clock, random, logger } = this.#options;
-    logger.info("dashboard login", { role, address });
-    const untilS = Math.floor(clock.epochMs() / 1000) + LOGIN_S;
-    const text = `${role}.${untilS}.${Buffer.from(random.bytes(9)).toString("base64url")}`;
-    const signature = signatureOf(await this.#keyOf(role), text);
-    return { cookie: this.#cookie(`${text}.${signature.toString("base64url")}`, LOGIN_S, origin) };
+    const address = sender.socket.remoteAddress;
+    this.#options.logger.info("dashboard login", { role, address });
+    return { cookie: await this.#signed("login", role, sender.headers) };
   }
 
-  /** The `Set-Cookie` that takes it away. */
-  logOut({ origin }: Pick<LoginOrigin, "origin">): string {
-    return this.#cookie("", 0, origin);
+  /** The `Set-Cookie` by which the browser of that login is known when it logs in again. */
+  rememberBrowser({ role }: Pick<Login, "role">, headers: IncomingHttpHeaders): Promise<string> {
+    return this.#signed("browser", role, headers);
+  }
+
+  /** The `Set-Cookie` that takes the login away. The browser stays known. */
+  logOut({ origin }: IncomingHttpHeaders): string {
+    return this.#cookie("login", "", { origin, ageS: 0 });
   }
 
   /** The login of a request; undefined if it is not logged in. */
-  async loginOf({ cookie = "" }: IncomingHttpHeaders): Promise<Login | undefined> {
-    const [, text = "", signature = ""] =
-      new RegExp(`(?:^|;\\s*)${COOKIE}=((?:viewer|operator)\\.\\d{1,12}\\.[\\w-]+)\\.([\\w-]+)`).exec(
+  async loginOf(headers: IncomingHttpHeaders): Promise<Login | undefined> {
+    const login = await this.#read("login", headers);
+    return login && { role: login.role, untilMs: login.untilMs };
+  }
+
+  /** The role, if the browser is known and shows the password that it was logged in with. */
+  async #tryKnown({ headers }: Sender, check: () => DashboardRole | undefined): Promise<DashboardRole | undefined> {
+    const browser = (await this.#read("browser", headers)) ?? (await this.#read("login", headers));
+    if (browser === undefined) return undefined;
+    const tokens = this.#browsers.get(browser.text) ?? new TokenBucket({ clock: this.#options.clock, ...KNOWN_WRONG });
+    this.#browsers.set(browser.text, tokens);
+    return tokens.take(1) && check() === browser.role ? browser.role : undefined;
+  }
+
+  async #signed(kind: CookieKind, role: DashboardRole, { origin }: IncomingHttpHeaders): Promise<string> {
+    const { clock, random } = this.#options;
+    const { mark, ageS } = COOKIES[kind];
+    const untilS = Math.floor(clock.epochMs() / 1000) + ageS;
+    const text = `${mark}${role}.${untilS}.${Buffer.from(random.bytes(9)).toString("base64url")}`;
+    const signature = signatureOf(await this.#keyOf(role), text);
+    return this.#cookie(kind, `${text}.${signature.toString("base64url")}`, { origin, ageS });
+  }
+
+  async #read(kind: CookieKind, { cookie = "" }: IncomingHttpHeaders): Promise<SignedCookie | undefined> {
+    const { name, mark } = COOKIES[kind];
+    const [, text = "", role, untilS, signature = ""] =
+      new RegExp(`(?:^|;\\s*)${name}=(${mark}(viewer|operator)\\.(\\d{1,12})\\.[\\w-]+)\\.([\\w-]+)`).exec(
         cookie.slice(0, COOKIES_LENGTH_MAX),
       ) ?? [];
-    const [role, untilS] = text.split(".");
     if ((role !== "viewer" && role !== "operator") || this.#options.passwords[role] === undefined) return undefined;
     const untilMs = Number(untilS) * 1000;
     if (untilMs <= this.#options.clock.epochMs()) return undefined;
     const expected = signatureOf(await this.#keyOf(role), text);
     const given = Buffer.from(signature, "base64url");
-    return given.length === expected.length && timingSafeEqual(given, expected) ? { role, untilMs } : undefined;
+    return given.length === expected.length && timingSafeEqual(given, expected) ? { role, untilMs, text } : undefined;
   }
 
   #roleOf(password: string): DashboardRole | undefined {
@@ -117,9 +156,14 @@ export class Logins {
   }
 
   /** For HTTPS only where the page has come by it: from the node, or through a proxy in front of it. */
-  #cookie(value: string, maxAgeS: number, origin = ""): string {
+  #cookie(
+    kind: CookieKind,
+    value: string,
+    { origin = "", ageS }: { readonly origin: string | undefined; readonly ageS: number },
+  ): string {
+    const { name, path } = COOKIES[kind];
     const secure = this.#options.isSecure || /^https:/i.test(origin) ? "; Secure" : "";
-    return `${COOKIE}=${value}; Path=/dashboard; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`;
+    return `${name}=${value}; Path=${path}; Max-Age=${ageS}; HttpOnly; SameSite=Strict${secure}`;
   }
 }
 

@@ -15,6 +15,8 @@ export interface AddressChooser {
   choose(): bigint | undefined;
   /** A request from `index` has failed because of the address; the pool knows already. */
   onFailure(index: bigint): void;
+  /** One that goes on from here in that pool: other requests leave this one where it is. */
+  fork(pool: AddressPool): AddressChooser;
   /** Fields of the status in addition to blocks and failing addresses. */
   details(): Readonly<Record<string, string>>;
 }

@@ -8,7 +8,7 @@ export class BalancingIp implements AddressChooser {
   readonly className = "BalancingIpRoutePlanner";
   readonly #pool: AddressPool;
 
-  constructor({ pool }: ChooserOptions) {
+  constructor({ pool }: Pick<ChooserOptions, "pool">) {
     this.#pool = pool;
   }
 
@@ -18,6 +18,10 @@ export class BalancingIp implements AddressChooser {
 
   onFailure(): void {
     // The pool no longer offers it; nothing else needs to change.
+  }
+
+  fork(pool: AddressPool): BalancingIp {
+    return new BalancingIp({ pool });
   }
 
   details(): Readonly<Record<string, string>> {

@@ -5,10 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { FailingAddressJson } from "../protocol/route-planner-json.ts";
 import { failingAddressToJson } from "./failing-address.ts";
 
-/**
- * Some megabytes, and a status that is made in some milliseconds. One more replaces the address that failed longest
- * ago, which is the most likely to work again.
- */
+/** Some megabytes, and a status that is made in some milliseconds. */
 const COUNT_MAX = 10_000;
 
 /**
@@ -25,10 +22,12 @@ interface Failure {
   later: Failure | undefined;
 }
 
-interface FailingAddressesOptions {
+export interface FailingAddressesOptions {
   readonly clock: Clock;
   /** How long each stays out. */
   readonly barredMs: number;
+  /** One more replaces the address that failed longest ago, which is the most likely to work again. Default: 10,000. */
+  readonly countMax?: number;
   /** How an address is written. */
   readonly addressAt: (index: bigint) => string;
   /** Called for each that has come back, for whatever reason. */
@@ -38,15 +37,17 @@ interface FailingAddressesOptions {
 export class FailingAddresses {
   readonly #clock: Clock;
   readonly #barredMs: number;
+  readonly #countMax: number;
   readonly #addressAt: (index: bigint) => string;
   readonly #onFreed: (index: bigint) => void;
   readonly #failures = new Map<bigint, Failure>();
   #oldest: Failure | undefined;
   #newest: Failure | undefined;
 
-  constructor({ clock, barredMs, addressAt, onFreed }: FailingAddressesOptions) {
+  constructor({ clock, barredMs, countMax = COUNT_MAX, addressAt, onFreed }: FailingAddressesOptions) {
     this.#clock = clock;
     this.#barredMs = barredMs;
+    this.#countMax = countMax;
     this.#addressAt = addressAt;
     this.#onFreed = onFreed;
   }
@@ -60,7 +61,7 @@ export class FailingAddresses {
     else this.#newest.later = failure;
     this.#newest = failure;
     this.#failures.set(index, failure);
-    if (this.#failures.size > COUNT_MAX && this.#oldest !== undefined) this.free(this.#oldest.index);
+    if (this.#failures.size > this.#countMax && this.#oldest !== undefined) this.free(this.#oldest.index);
   }
 
   free(index: bigint): void {
@@ -68,7 +69,7 @@ export class FailingAddresses {
   }
 
   freeAll(): void {
-    for (const index of [...this.#failures.keys()]) this.free(index);
+    for (const index of this.indexes) this.free(index);
   }
 
   /**
@@ -85,6 +86,11 @@ export class FailingAddresses {
 
   get count(): number {
     return this.#failures.size;
+  }
+
+  /** Their numbers. */
+  get indexes(): readonly bigint[] {
+    return [...this.#failures.keys()];
   }
 
   /** Oldest first. */

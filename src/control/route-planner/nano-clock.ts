@@ -26,6 +26,14 @@ export class NanoClock {
     return this.#elapsedFrom(this.#last);
   }
 
+  /** One that goes on from here by itself. */
+  fork(): NanoClock {
+    const fork = new NanoClock(this.#clock);
+    fork.#startMs = this.#startMs;
+    fork.#last = this.#last;
+    return fork;
+  }
+
   restart(): void {
     this.#startMs = this.#clock.now();
     this.#last = -1n;

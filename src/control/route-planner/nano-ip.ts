@@ -8,11 +8,13 @@ import { NanoClock } from "./nano-clock.ts";
 export class NanoIp implements AddressChooser {
   readonly className = "NanoIpRoutePlanner";
   readonly #pool: AddressPool;
+  readonly #options: ChooserOptions;
   readonly #nanos: NanoClock;
 
-  constructor({ pool, clock }: ChooserOptions) {
-    this.#pool = pool;
-    this.#nanos = new NanoClock(clock);
+  constructor(options: ChooserOptions, nanos = new NanoClock(options.clock)) {
+    this.#options = options;
+    this.#pool = options.pool;
+    this.#nanos = nanos;
   }
 
   /** Barred addresses are few and lie behind, so it is nearly always the first. */
@@ -25,6 +27,11 @@ export class NanoIp implements AddressChooser {
 
   onFailure(): void {
     // The next address is another one anyway.
+  }
+
+  /** None of both uses an address that the other has used. */
+  fork(pool: AddressPool): NanoIp {
+    return new NanoIp({ ...this.#options, pool }, this.#nanos);
   }
 
   details(): Readonly<Record<string, string>> {

@@ -15,6 +15,7 @@ const MISSES_MAX = 128;
 
 export class RotatingIp implements AddressChooser {
   readonly className = "RotatingIpRoutePlanner";
+  readonly #options: ChooserOptions;
   readonly #pool: AddressPool;
   readonly #random: Random;
   readonly #addressAt: (index: bigint) => string;
@@ -23,7 +24,9 @@ export class RotatingIp implements AddressChooser {
   #isSpent = false;
   #failureCount = 0n;
 
-  constructor({ pool, random, addressAt }: ChooserOptions) {
+  constructor(options: ChooserOptions) {
+    const { pool, random, addressAt } = options;
+    this.#options = options;
     this.#pool = pool;
     this.#random = random;
     this.#addressAt = addressAt;
@@ -44,6 +47,15 @@ export class RotatingIp implements AddressChooser {
     if (index === this.#lastFailed) return;
     this.#lastFailed = index;
     this.#failureCount++;
+  }
+
+  fork(pool: AddressPool): RotatingIp {
+    const fork = new RotatingIp({ ...this.#options, pool });
+    fork.#current = this.#current;
+    fork.#lastFailed = this.#lastFailed;
+    fork.#isSpent = this.#isSpent;
+    fork.#failureCount = this.#failureCount;
+    return fork;
   }
 
   details(): Readonly<Record<string, string>> {

@@ -11,15 +11,17 @@ const SUBNET_SIZE = 1n << IPV6_INTERFACE_BITS;
 export class RotatingNanoIp implements AddressChooser {
   readonly className = "RotatingNanoIpRoutePlanner";
   readonly #pool: AddressPool;
+  readonly #options: ChooserOptions;
   readonly #nanos: NanoClock;
   readonly #subnetCount: bigint;
   #subnet = 0n;
 
   /** The pool's blocks are all a /64 or larger: the configuration sees to that. */
-  constructor({ pool, clock }: ChooserOptions) {
-    this.#pool = pool;
-    this.#nanos = new NanoClock(clock);
-    this.#subnetCount = pool.size >> IPV6_INTERFACE_BITS;
+  constructor(options: ChooserOptions, nanos = new NanoClock(options.clock)) {
+    this.#options = options;
+    this.#pool = options.pool;
+    this.#nanos = nanos;
+    this.#subnetCount = options.pool.size >> IPV6_INTERFACE_BITS;
   }
 
   choose(): bigint {
@@ -34,6 +36,12 @@ export class RotatingNanoIp implements AddressChooser {
     if (index >> IPV6_INTERFACE_BITS !== this.#subnet) return;
     this.#subnet = (this.#subnet + 1n) % this.#subnetCount;
     this.#nanos.restart();
+  }
+
+  fork(pool: AddressPool): RotatingNanoIp {
+    const fork = new RotatingNanoIp({ ...this.#options, pool }, this.#nanos.fork());
+    fork.#subnet = this.#subnet;
+    return fork;
   }
 
   details(): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-// Decides for each request of a thread which address it is sent from, and remembers the addresses that sites refuse.
+// Decides for each request of a thread which address it is sent from, and remembers the addresses that each site bans.
 // One per node, and none where no blocks are configured. A request whose answer does not arrive fails; it is never sent
 // from the machine's own address, which the operator hides. Main thread; docs/reference/route-planner.md.
 
@@ -11,7 +11,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { type IpBlock, parseIpAddress, parseIpBlock } from "../../lib/ip-block.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log/log.ts";
-import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
+import type { FailingAddressJson, RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { AddressChooser, ChooserOptions } from "./address-chooser.ts";
 import { AddressPool } from "./address-pool.ts";
 import { AddressSpace } from "./address-space.ts";
@@ -19,6 +19,7 @@ import { BalancingIp } from "./balancing-ip.ts";
 import { NanoIp } from "./nano-ip.ts";
 import { RotatingIp } from "./rotating-ip.ts";
 import { RotatingNanoIp } from "./rotating-nano-ip.ts";
+import { SitePools, type SourceHosts } from "./site-pools.ts";
 
 const LOG_INTERVAL_MS = 60_000;
 
@@ -44,8 +45,8 @@ type RouteFailed = Extract<RouteEvent, { readonly type: "routeFailed" }>;
 export class RoutePlanner {
   readonly #settings: NodeConfig["routePlanner"];
   readonly #space: AddressSpace;
-  readonly #pool: AddressPool;
-  readonly #chooser: AddressChooser;
+  readonly #sites: SitePools;
+  #sourceHosts: () => readonly SourceHosts[] = () => [];
   readonly #logger: Logger;
   readonly #clock: Clock;
   /** Failures that have not been logged yet. */
@@ -58,48 +59,55 @@ export class RoutePlanner {
     this.#space = space;
     const excluded = settings.excludedIps.flatMap((text) => this.#indexOf(text) ?? []);
     const addressAt = (index: bigint) => space.addressAt(index);
-    this.#pool = new AddressPool({ size: space.size, excluded, addressAt, clock, random });
-    this.#chooser = new CHOOSERS[settings.strategy]({ pool: this.#pool, clock, random, addressAt });
+    const pool = new AddressPool({ size: space.size, excluded, addressAt, clock, random });
+    const chooser = new CHOOSERS[settings.strategy]({ pool, clock, random, addressAt });
+    this.#sites = new SitePools({ pool, chooser }, () => this.#routedHosts());
     this.#clock = clock;
     this.#logger = logger;
   }
 
+  /** The hosts of all sources. Set once, before any request; without it, all sites are those of nobody. */
+  set sourceHosts(sourceHosts: () => readonly SourceHosts[]) {
+    this.#sourceHosts = sourceHosts;
+  }
+
   /** Answers a thread's request for an address; with an error when all are blocked. */
-  answer({ routeId, families, preferred }: RouteRequested): RouteCommand {
+  answer({ routeId, families, site, preferred }: RouteRequested): RouteCommand {
     if (!families.includes(this.#space.family)) return { type: "route", routeId, address: undefined };
-    const index = this.#freeIndexOf(preferred) ?? this.#chooser.choose();
-    if (index === undefined) return { type: "routeError", routeId, error: toWireError(this.#exhausted()) };
+    const { pool, chooser } = this.#sites.of(site);
+    const index = this.#freeIndexOf(preferred, pool) ?? chooser.choose();
+    if (index === undefined) return { type: "routeError", routeId, error: toWireError(this.#exhausted(pool)) };
     return { type: "route", routeId, address: this.#space.addressAt(index) };
   }
 
-  /** Bars the address for a time. */
-  onFailure({ address, reason }: RouteFailed): void {
-    const index = this.#indexOf(address);
+  /** Bars the address for a time: for the site that has banned it, or for all where the machine cannot use it. */
+  onFailure(failed: RouteFailed): void {
+    const index = this.#indexOf(failed.address);
     if (index === undefined) return;
-    this.#pool.markFailing(index, reason);
-    this.#chooser.onFailure(index);
+    if (failed.reason === "banned") this.#sites.ban(index, failed);
+    else this.#markUnusable(index);
     this.#logFailure();
   }
 
   /** Never fails, also before the first request. */
   status(): RoutePlannerJson {
     const { family, size } = this.#space;
-    const failingAddresses = this.#pool.failing();
     const ipBlock = { type: family === 4 ? "Inet4Address" : "Inet6Address", size: String(size) } as const;
-    return { class: this.#chooser.className, details: { ipBlock, failingAddresses, ...this.#chooser.details() } };
+    const { chooser } = this.#sites.shown;
+    return { class: chooser.className, details: { ipBlock, failingAddresses: this.#failing(), ...chooser.details() } };
   }
 
   /** Removes the address from the failing ones. False when it is not an address, or not in one of the blocks. */
   free(address: string): boolean {
     const index = this.#indexOf(address);
     if (index === undefined) return false;
-    this.#pool.free(index);
+    for (const { pool } of this.#sites.all) pool.free(index);
     return true;
   }
 
   /** All addresses may be used again; none fails any more. */
   freeAll(): void {
-    this.#pool.freeAll();
+    for (const { pool } of this.#sites.all) pool.freeAll();
   }
 
   /** The blocks, as they were configured. */
@@ -113,7 +121,7 @@ export class RoutePlanner {
     if (this.#clock.now() - this.#reportedMs < LOG_INTERVAL_MS) return;
     const fields = {
       failures: this.#unreportedFailures,
-      failing: this.#pool.failingCount,
+      failing: this.#failing().length,
       of: String(this.#space.size),
     };
     this.#logger.warn("route planner: addresses failed and are paused", fields);
@@ -121,9 +129,33 @@ export class RoutePlanner {
     this.#unreportedFailures = 0;
   }
 
-  #freeIndexOf(text: string | undefined): bigint | undefined {
+  #freeIndexOf(text: string | undefined, pool: AddressPool): bigint | undefined {
     const index = text === undefined ? undefined : this.#indexOf(text);
-    return index !== undefined && this.#pool.isFree(index) ? index : undefined;
+    return index !== undefined && pool.isFree(index) ? index : undefined;
+  }
+
+  #markUnusable(index: bigint): void {
+    for (const { pool, chooser } of this.#sites.all) {
+      pool.markFailing(index, "unusable");
+      chooser.onFailure(index);
+    }
+  }
+
+  /** At any site, each address once, by the time it failed last. */
+  #failing(): FailingAddressJson[] {
+    const latest = new Map<string, FailingAddressJson>();
+    for (const failing of this.#sites.all.flatMap(({ pool }) => pool.failing())) {
+      const known = latest.get(failing.failingAddress);
+      if (known === undefined || known.failingTimestamp < failing.failingTimestamp) {
+        latest.set(failing.failingAddress, failing);
+      }
+    }
+    return [...latest.values()].sort((a, b) => a.failingTimestamp - b.failingTimestamp);
+  }
+
+  /** Of the sources that use the blocks. */
+  #routedHosts(): readonly SourceHosts[] {
+    return this.#sourceHosts().filter(({ name }) => this.#settings.sources.includes(name.toLowerCase()));
   }
 
   #indexOf(text: string): bigint | undefined {
@@ -131,11 +163,10 @@ export class RoutePlanner {
     return address && this.#space.indexOf(address);
   }
 
-  #exhausted(): NodeError {
-    const failing = this.#pool.failingCount;
+  #exhausted({ failingCount }: AddressPool): NodeError {
     return new NodeError(
       "routes-exhausted",
-      `no egress address available: none of ${this.#space.size} is free, ${failing} are failing; free ` +
+      `no egress address available: none of ${this.#space.size} is free, ${failingCount} are failing; free ` +
         "them by POST /v4/routeplanner/free/all, or configure more (lavalink.server.ratelimit.ipBlocks)",
     );
   }

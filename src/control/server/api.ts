@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { RequestLogging } from "../../config/node-config.ts";
 import { TaskSlicer } from "../../lib/task-slicer.ts";
+import { accountFor } from "../access/account.ts";
 import type { Identity } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -23,7 +24,7 @@ import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
-import { Authentication } from "./authentication.ts";
+import { Authentication, type Recognition } from "./authentication.ts";
 import { type ConnectionState, Connections } from "./connections.ts";
 import { paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
@@ -71,10 +72,17 @@ export class Api {
   constructor(options: ApiOptions) {
     const authentication = new Authentication(options);
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
+    const noted = (recognition: Recognition, { socket }: Asker) => {
+      if (recognition.kind === "known") {
+        connections.shownPassword(socket, accountFor(recognition.identity, socket.remoteAddress));
+      }
+      return recognition;
+    };
     const recognize = (asker: Asker) => {
       const recognition = authentication.recognize(asker);
-      if (recognition.kind === "known") connections.shownPassword(asker.socket);
-      return recognition;
+      return recognition instanceof Promise
+        ? recognition.then((later) => noted(later, asker))
+        : noted(recognition, asker);
     };
     const protocols = [V4_PROTOCOL, createV3Protocol(options)];
     const isCurrent = (identity: Identity) => options.keys.isCurrent(identity);

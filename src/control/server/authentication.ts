@@ -1,11 +1,8 @@
 // Authenticates requests (protocol-v4.md section 1.2), limits failed logins, and rate limits keys. Main thread; used
 // for REST and for the WebSocket handshake.
 //
-// A wrong credential is answered as wrong until its address has sent too many. From then on an untrusted address gets
-// one attempt per second, whatever it sends. An address that has recently shown a valid credential is trusted: its
-// valid credentials are always accepted. Behind a reverse proxy all clients have one address, and one bot with an old
-// password must not lock the others out. `X-Forwarded-For` is not used, because operators would have to list their
-// proxies.
+// A key is 256 random bits, so a right one is always accepted at once. The password is chosen by people: how many wrong
+// ones are checked is limited, and showing a key changes nothing about that (access/failed-logins.ts).
 
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
@@ -17,7 +14,7 @@ import { Tally } from "../access/tally.ts";
 import type { Asker } from "../api/route.ts";
 
 /**
- * `wrong`: checked and not valid. `refused`: there were too many wrong ones from its address. `rateLimited`: valid, but
+ * `wrong`: checked and not valid. `refused`: too many wait to be checked. `rateLimited`: valid, but
  * the key's rate limit is exceeded.
  */
 export type Recognition =
@@ -25,11 +22,9 @@ export type Recognition =
   | { readonly kind: "missing" | "wrong" | "refused" }
   | { readonly kind: "rateLimited"; readonly name: string; readonly waitMs: number };
 
-/** So many may be wrong at once, as with many bots that start with an old password; afterwards one a second. */
+/** So many may be wrong at once, as with many bots that start with an old password; one is forgiven a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_MS = 1000;
-/** A bot with a valid password is let in even while others on its address guess passwords. */
-const TRUSTED_MS = 24 * 60 * 60 * 1000;
 
 interface AuthenticationOptions {
   readonly password: string;
@@ -41,15 +36,15 @@ interface AuthenticationOptions {
 export class Authentication {
   readonly #keys: AuthenticationOptions["keys"];
   readonly #isPassword: (header: string) => boolean;
-  readonly #failedLogins: FailedLogins;
+  readonly #failedLogins: FailedLogins<Identity>;
   readonly #rateLimited: Tally;
 
   constructor({ password, keys, clock, logger }: AuthenticationOptions) {
     this.#keys = keys;
     this.#isPassword = createComparison(password);
-    const bounds = { countMax: WRONG_COUNT_MAX, forgivenMs: FORGIVEN_MS, trustedMs: TRUSTED_MS };
     this.#failedLogins = new FailedLogins({
-      ...bounds,
+      countMax: WRONG_COUNT_MAX,
+      forgivenMs: FORGIVEN_MS,
       clock,
       logger,
       message: "too many wrong passwords from one address: further attempts are delayed",
@@ -57,16 +52,21 @@ export class Authentication {
     this.#rateLimited = new Tally({ clock, logger }, "client exceeds the requestsPerSecond of its key");
   }
 
-  /** Checks the `Authorization` header of a request, and counts the request. */
-  recognize({ headers, socket }: Asker): Recognition {
-    const { authorization } = headers;
+  /**
+   * Checks the `Authorization` header of a request, and counts the request. A promise while it waits for its turn,
+   * after too many wrong ones from its address.
+   */
+  recognize(asker: Asker): Recognition | Promise<Recognition> {
+    const { authorization } = asker.headers;
     if (authorization === undefined) return { kind: "missing" };
-    const found = this.#failedLogins.try(socket.remoteAddress, () => this.#identify(authorization));
-    return typeof found === "string" ? { kind: found } : this.#admit(found);
+    const key = this.#keys.find(authorization);
+    if (key !== undefined) return this.#admit(key);
+    const found = this.#failedLogins.try(asker, () => (this.#isPassword(authorization) ? PASSWORD_HOLDER : undefined));
+    return found instanceof Promise ? found.then((later) => this.#recognized(later)) : this.#recognized(found);
   }
 
-  #identify(authorization: string): Identity | undefined {
-    return this.#isPassword(authorization) ? PASSWORD_HOLDER : this.#keys.find(authorization);
+  #recognized(found: Identity | "wrong" | "refused"): Recognition {
+    return typeof found === "string" ? { kind: found } : this.#admit(found);
   }
 
   #admit(identity: Identity): Recognition {

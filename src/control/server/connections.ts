@@ -9,6 +9,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { networkOf } from "../access/account.ts";
 
 /** How long a connection may be in one state. */
 const TIME_MAX_MS = {
@@ -29,14 +30,21 @@ const TIME_MAX_MS = {
 export type ConnectionState = keyof typeof TIME_MAX_MS;
 
 /** Behind a reverse proxy everybody has its address; and there a connection soon shows a password. */
-const UNKNOWN_PER_ADDRESS_MAX = 256;
+const UNKNOWN_PER_NETWORK_MAX = 256;
 const UNKNOWN_MAX = 1024;
 const CONNECTIONS_MAX = 8192;
+/** An account with more than this many connections … */
+const ACCOUNT_CONNECTIONS_FREE = 1024;
+/** … can have more only while all accounts together have fewer than this. */
+const SHARED_CONNECTIONS_MAX = 6144;
 const SWEEP_INTERVAL_MS = 1000;
 
 interface Connection {
   readonly socket: Socket;
-  readonly address: string;
+  /** The network of its address. */
+  readonly network: string;
+  /** Undefined until it has shown the password or a key. */
+  account: string | undefined;
   state: ConnectionState;
   sinceMs: number;
   /** Requests without an answer yet; connection-lines.ts bounds how many. */
@@ -55,6 +63,8 @@ export class Connections {
   /** Connections that have not shown the password, in the order of their arrival. */
   readonly #unknown = new Set<Connection>();
   readonly #unknownOf = new Map<string, Set<Connection>>();
+  /** By account, in the order in which they became known. */
+  readonly #knownOf = new Map<string, Set<Connection>>();
   #sweepTimer: Timer | undefined;
 
   /** `timeoutAnswer` is sent to a client whose request does not arrive in time. */
@@ -81,11 +91,26 @@ export class Connections {
     return counts;
   }
 
-  /** Its client knows the password: the connection is no longer ended to make space for others. */
-  shownPassword(socket: Socket): void {
+  /**
+   * Its client has shown the password or a key: the connection is no longer ended to make space for others. When the
+   * account has its share, its oldest idle connection is ended, or else this one.
+   */
+  shownPassword(socket: Socket, account: string): void {
     const connection = this.#connections.get(socket);
-    if (connection === undefined) return;
-    this.#noLongerUnknown(connection);
+    if (connection === undefined || connection.account === account) return;
+    this.#leaveCounts(connection);
+    const own = this.#knownOf.get(account) ?? new Set();
+    const knownCount = this.#connections.size - this.#unknown.size;
+    if (own.size >= ACCOUNT_CONNECTIONS_FREE && knownCount > SHARED_CONNECTIONS_MAX) {
+      const idle = [...own].find(isIdle);
+      if (idle === undefined) {
+        this.#drop(connection);
+        return;
+      }
+      this.#drop(idle);
+    }
+    connection.account = account;
+    this.#knownOf.set(account, own.add(connection));
   }
 
   /**
@@ -107,11 +132,12 @@ export class Connections {
     });
   }
 
-  /** 101 is sent: its client has shown the password, a key, or the dashboard's cookie. */
+  /** 101 is sent: its client has shown the password, a key (see `shownPassword`), or the dashboard's cookie. */
   upgraded(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
-    this.#noLongerUnknown(connection);
+    this.#unknown.delete(connection);
+    removeFrom(this.#unknownOf, connection.network, connection);
     this.#enter(connection, "upgraded");
   }
 
@@ -122,14 +148,15 @@ export class Connections {
       this.#enter(known, "reading");
       return;
     }
-    const address = socket.remoteAddress ?? "";
-    if (!this.#makeSpace(address)) {
+    const network = networkOf(socket.remoteAddress ?? "");
+    if (!this.#makeSpace(network)) {
       socket.destroy();
       return;
     }
     const connection: Connection = {
       socket,
-      address,
+      network,
+      account: undefined,
       state: "reading",
       sinceMs: this.#clock.now(),
       unanswered: new Set(),
@@ -139,9 +166,7 @@ export class Connections {
     };
     this.#connections.set(socket, connection);
     this.#unknown.add(connection);
-    const ofAddress = this.#unknownOf.get(address);
-    if (ofAddress === undefined) this.#unknownOf.set(address, new Set([connection]));
-    else ofAddress.add(connection);
+    this.#unknownOf.set(network, (this.#unknownOf.get(network) ?? new Set()).add(connection));
     socket.on("close", () => this.#drop(connection));
     this.#sweepTimer ??= this.#clock.after(SWEEP_INTERVAL_MS, () => this.#sweep());
   }
@@ -193,28 +218,33 @@ export class Connections {
   }
 
   /** Ends the oldest connection that may be ended for another; false when there is none. */
-  #makeSpace(address: string): boolean {
-    const ofAddress = this.#unknownOf.get(address);
-    if (ofAddress !== undefined && ofAddress.size >= UNKNOWN_PER_ADDRESS_MAX) this.#drop(first(ofAddress));
-    if (this.#unknown.size >= UNKNOWN_MAX) this.#drop(first(this.#unknown));
+  #makeSpace(network: string): boolean {
+    const ofNetwork = this.#unknownOf.get(network);
+    if (ofNetwork !== undefined && ofNetwork.size >= UNKNOWN_PER_NETWORK_MAX) this.#drop(first(ofNetwork));
+    if (this.#unknown.size >= UNKNOWN_MAX) this.#drop(first(largest(this.#unknownOf)));
     if (this.#connections.size < CONNECTIONS_MAX) return true;
-    const isIdle = (connection: Connection): boolean => stateOf(connection) === "idle";
-    return this.#drop(first(this.#unknown) ?? [...this.#connections.values()].find(isIdle));
+    return this.#drop(first(largest(this.#unknownOf)) ?? [...this.#byMost()].find(isIdle));
   }
 
-  /** It has shown the password, or is closed. */
-  #noLongerUnknown(connection: Connection): void {
+  /** Known connections, those of the account with most first. */
+  *#byMost(): Iterable<Connection> {
+    const bySize = [...this.#knownOf.values()].sort((one, other) => other.size - one.size);
+    for (const own of bySize) yield* own;
+  }
+
+  /** It has another account, or is closed. */
+  #leaveCounts(connection: Connection): void {
     this.#unknown.delete(connection);
-    const ofAddress = this.#unknownOf.get(connection.address);
-    ofAddress?.delete(connection);
-    if (ofAddress?.size === 0) this.#unknownOf.delete(connection.address);
+    removeFrom(this.#unknownOf, connection.network, connection);
+    if (connection.account !== undefined) removeFrom(this.#knownOf, connection.account, connection);
+    connection.account = undefined;
   }
 
   /** At once for the count; the socket says later that it is closed. */
   #drop(connection: Connection | undefined): boolean {
     if (connection === undefined) return false;
     this.#connections.delete(connection.socket);
-    this.#noLongerUnknown(connection);
+    this.#leaveCounts(connection);
     connection.socket.destroy();
     return true;
   }
@@ -223,6 +253,23 @@ export class Connections {
 function first<T>(items: Iterable<T>): T | undefined {
   for (const item of items) return item;
   return undefined;
+}
+
+function removeFrom(sets: Map<string, Set<Connection>>, key: string, connection: Connection): void {
+  const set = sets.get(key);
+  set?.delete(connection);
+  if (set?.size === 0) sets.delete(key);
+}
+
+/** The first of those with most members; empty when there is none. */
+function largest(sets: ReadonlyMap<string, ReadonlySet<Connection>>): ReadonlySet<Connection> {
+  let found: ReadonlySet<Connection> = new Set();
+  for (const set of sets.values()) if (set.size > found.size) found = set;
+  return found;
+}
+
+function isIdle(connection: Connection): boolean {
+  return stateOf(connection) === "idle";
 }
 
 function isAnswering({ unanswered }: Connection): boolean {

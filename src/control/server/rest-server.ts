@@ -38,7 +38,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 interface RestServerOptions {
   readonly context: Pick<ApiContext, "clock" | "logger" | "slicer">;
   readonly connections: Pick<Connections, "whenAnswered">;
-  readonly recognize: (asker: Asker) => Recognition;
+  readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   /** Resolves when the client, or that session, has been sent its first message; undefined: nothing to wait for. */
   readonly untilReady: (asker: Asker, sessionId: string | undefined) => Promise<unknown> | undefined;
   readonly routes: readonly RestRoute[];
@@ -152,7 +152,8 @@ function addRoute(
       if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
       if (access === "open") return undefined;
       const recognize = route.takesBearer === true ? withoutBearer(options.recognize) : options.recognize;
-      const identity = recognized(request, reply, { recognize });
+      const recognition = recognize(request.raw);
+      const identity = recognized(recognition instanceof Promise ? await recognition : recognition, reply);
       if (identity === undefined) return reply;
       if (!mayUse(identity.role, access)) throw notFor(identity, access);
       identities.set(request.raw, identity);
@@ -163,7 +164,8 @@ function addRoute(
       if (ready !== undefined) await ready;
       const identity = identities.get(request.raw) ?? NOBODY;
       const answer = await route.handle(restRequest(request, reply, identity));
-      return sendAnswer(answer, { request, reply, slicer: context.slicer });
+      const account = accountFor(identity, request.ip);
+      return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });
     },
   });
 }
@@ -172,12 +174,7 @@ function addRoute(
  * Sends 401, 403 or 429, all empty, where the password is missing, wrong, or wrong too often: undefined.
  * @throws NodeError "key-limit" where the client's key asks too often
  */
-function recognized(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { recognize }: Pick<RestServerOptions, "recognize">,
-): Identity | undefined {
-  const recognition = recognize(request.raw);
+function recognized(recognition: Recognition, reply: FastifyReply): Identity | undefined {
   if (recognition.kind === "known") return recognition.identity;
   if (recognition.kind === "rateLimited") {
     reply.header("Retry-After", Math.ceil(recognition.waitMs / 1000));
@@ -243,7 +240,7 @@ function whenGone(reply: FastifyReply): AbortSignal {
 
 function sendAnswer(
   answer: RestAnswer,
-  { request, reply, slicer }: { request: FastifyRequest; reply: FastifyReply; slicer: TaskSlicer },
+  { request, reply, slicer }: { request: FastifyRequest; reply: FastifyReply; slicer: Pick<TaskSlicer, "next"> },
 ): FastifyReply {
   switch (answer.kind) {
     case "empty":
@@ -271,7 +268,7 @@ function answerUnrouted(
   request: FastifyRequest,
   reply: FastifyReply,
   options: RestServerOptions & { table: RouteTable },
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   const { method } = request;
   const path = pathOf(withoutPathParameters(request.originalUrl));
   const methods = options.table.methodsOf(path);
@@ -284,18 +281,18 @@ function answerUnrouted(
   return sendFailure(new ApiError(405, `Method '${method}' is not supported.`), request, reply, options);
 }
 
-function answerOptions(
+async function answerOptions(
   request: FastifyRequest,
   reply: FastifyReply,
-  options: RestServerOptions & { methods: readonly string[] },
-): FastifyReply {
+  { recognize, methods }: Pick<RestServerOptions, "recognize"> & { methods: readonly string[] },
+): Promise<FastifyReply> {
   if (request.headers.origin !== undefined && request.headers["access-control-request-method"] !== undefined) {
     // Browsers of other sites have no business here.
     const vary = ["Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"];
     return reply.code(403).header("Vary", vary).send("Invalid CORS request");
   }
-  if (recognized(request, reply, options) === undefined) return reply;
-  return reply.code(200).header("Allow", allowForOptions(options.methods)).send();
+  if (recognized(await recognize(request.raw), reply) === undefined) return reply;
+  return reply.code(200).header("Allow", allowForOptions(methods)).send();
 }
 
 function sendFailure(

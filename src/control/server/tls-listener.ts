@@ -7,17 +7,19 @@ import type { AddressInfo, Socket } from "node:net";
 import { createServer, type SecureContextOptions, type TLSSocket, type Server as TlsServer } from "node:tls";
 import type { TlsSettings } from "../../config/tls-rules.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { Counts } from "../../lib/counts.ts";
 import { FileWatch } from "../../lib/file-watch.ts";
 import type { Logger } from "../../log/log.ts";
+import { networkOf } from "../access/account.ts";
 import { Tally } from "../access/tally.ts";
 import { servedCertificate } from "./served-certificate.ts";
 import { readTlsMaterial, tlsPaths } from "./tls-material.ts";
 
 /** A client that has not finished its handshake by then is disconnected. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Handshakes at one time; one more ends the oldest, of its address first. */
+/** Handshakes at one time; one more ends the oldest of its network, or of the one with most. */
 const HANDSHAKES_MAX = 512;
-const HANDSHAKES_PER_ADDRESS_MAX = 64;
+const HANDSHAKES_PER_NETWORK_MAX = 64;
 const EXPIRY_CHECK_MS = 24 * 60 * 60 * 1000;
 const EXPIRY_WARNING_MS = 14 * 24 * 60 * 60 * 1000;
 
@@ -41,7 +43,8 @@ export class TlsListener {
   readonly #watch: FileWatch;
   readonly #failures: Tally;
   /** Connections whose handshake is not finished, by address and port, in the order of their arrival. */
-  readonly #shaking = new Map<string, Socket>();
+  readonly #shaking = new Map<string, { readonly socket: Socket; readonly network: string }>();
+  readonly #networks = new Counts();
   #material: SecureContextOptions;
   #expiryTimer: Timer;
 
@@ -86,29 +89,42 @@ export class TlsListener {
     this.#watch.close();
     this.#expiryTimer.cancel();
     this.#tls.close();
-    for (const socket of this.#shaking.values()) socket.destroy();
+    for (const { socket } of this.#shaking.values()) socket.destroy();
   }
 
   #begin(socket: Socket): void {
-    const { remoteAddress = "" } = socket;
-    const ofAddress = [...this.#shaking].filter(([, { remoteAddress: other }]) => other === remoteAddress);
-    if (ofAddress.length >= HANDSHAKES_PER_ADDRESS_MAX) this.#drop(ofAddress[0]?.[0]);
-    else if (this.#shaking.size >= HANDSHAKES_MAX) this.#drop(this.#shaking.keys().next().value);
+    const network = networkOf(socket.remoteAddress ?? "");
+    const ofNetwork = this.#ofNetwork(network);
+    if (ofNetwork.length >= HANDSHAKES_PER_NETWORK_MAX) this.#drop(ofNetwork[0]);
+    else if (this.#shaking.size >= HANDSHAKES_MAX) this.#drop(this.#ofNetwork(this.#networks.largest)[0]);
     const peer = peerOf(socket);
-    this.#shaking.set(peer, socket);
+    this.#shaking.set(peer, { socket, network });
+    this.#networks.addEach([network]);
     socket.once("close", () => {
-      if (this.#shaking.get(peer) === socket) this.#shaking.delete(peer);
+      if (this.#shaking.get(peer)?.socket === socket) this.#forget(peer);
     });
   }
 
   #drop(peer: string | undefined): void {
     if (peer === undefined) return;
-    this.#shaking.get(peer)?.destroy();
+    this.#shaking.get(peer)?.socket.destroy();
+    this.#forget(peer);
+  }
+
+  #forget(peer: string): void {
+    const shaking = this.#shaking.get(peer);
+    if (shaking === undefined) return;
     this.#shaking.delete(peer);
+    this.#networks.removeEach([shaking.network]);
+  }
+
+  /** The peers whose handshake is not finished, the oldest first. */
+  #ofNetwork(network: string | undefined): readonly string[] {
+    return [...this.#shaking].filter(([, shaking]) => shaking.network === network).map(([peer]) => peer);
   }
 
   #secured(socket: TLSSocket, server: Server): void {
-    this.#shaking.delete(peerOf(socket));
+    this.#forget(peerOf(socket));
     server.emit("connection", socket);
   }
 

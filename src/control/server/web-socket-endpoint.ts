@@ -22,6 +22,7 @@ import type { Recognition } from "./authentication.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { apiVersionLine, bareAnswer, rateLimitText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
+import { countUnfinished } from "./unfinished-messages.ts";
 
 /** A client that says more at once is closed (1009). */
 const INCOMING_SIZE_MAX_BYTES = 1024 * 1024;
@@ -51,7 +52,7 @@ interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly recognize: (asker: Asker) => Recognition;
+  readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   /** Whether what a client has shown is still good. */
   readonly isCurrent: (identity: Identity) => boolean;
   readonly protocols: readonly SocketProtocol[];
@@ -108,17 +109,25 @@ export class WebSocketEndpoint implements UpgradeTarget {
       socket.destroy();
     };
     socket.on("error", onError);
-    const identity = this.#check(request);
-    if ("status" in identity) {
-      refuse(socket, identity, protocol.version);
-      return;
-    }
+    const recognition = this.#options.recognize(request);
+    const proceed = (known: Recognition): void => {
+      const identity = this.#check(request, known);
+      if ("status" in identity) refuse(socket, identity, protocol.version);
+      else this.#admit({ request, socket, head, onUpgraded, protocol, identity }, onError);
+    };
+    if (recognition instanceof Promise) void recognition.then(proceed);
+    else proceed(recognition);
+  }
+
+  /** `onError` is the listener that its socket has until it is open. */
+  #admit(handshake: Omit<Handshake, "session">, onError: () => void): void {
+    const { request, socket, protocol, identity } = handshake;
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#slicer
-      .next()
+      .next(accountFor(identity, request.socket.remoteAddress))
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
-        const refusal = this.#complete({ request, socket, head, onUpgraded, protocol, identity, session });
+        const refusal = this.#complete({ ...handshake, session });
         // A refused and closed socket keeps its listener: an error event without one ends the process.
         if (refusal === undefined) socket.off("error", onError);
         else refuse(socket, refusal, protocol.version);
@@ -162,9 +171,10 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** The answer to a request to the path of v4 that does not ask for an upgrade. */
-  answerPlainRequest(method: string, asker: Asker): RestAnswer {
-    const { kind } = this.#options.recognize(asker);
-    if (kind !== "known") return { kind: "empty", status: kind === "refused" || kind === "rateLimited" ? 429 : 401 };
+  async answerPlainRequest(method: string, asker: Asker): Promise<RestAnswer> {
+    const { kind } = await this.#options.recognize(asker);
+    if (kind === "refused") return { kind: "empty", status: 429, headers: { Connection: "close" } };
+    if (kind !== "known") return { kind: "empty", status: kind === "rateLimited" ? 429 : 401 };
     if (readUserId(asker.headers["user-id"]) === undefined) return { kind: "empty", status: 400 };
     if (method !== "GET") return { kind: "empty", status: 405 };
     const text = 'Can "Upgrade" only to "WebSocket".';
@@ -179,9 +189,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     return protocol;
   }
 
-  #check(request: IncomingMessage): Identity | Refusal {
-    const { headers } = request;
-    const recognition = this.#options.recognize(request);
+  #check({ headers }: IncomingMessage, recognition: Recognition): Identity | Refusal {
     if (recognition.kind === "refused") return { status: "429 Too Many Requests" };
     if (recognition.kind === "rateLimited") {
       const retryAfterS = Math.ceil(recognition.waitMs / 1000);
@@ -251,8 +259,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
     // The keys may have changed while its old socket was pinged; a new socket is not among those closed then.
     if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
-    const availability = resumable === undefined ? this.#options.sessions.makeSpaceFor(identity.name) : "available";
-    if (availability !== "available") return availability === "draining" ? DRAINING : tooManySessions(identity);
+    const refusal = resumable === undefined ? this.#refusalOf(identity, request.socket.remoteAddress) : undefined;
+    if (refusal !== undefined) return refusal;
     const addHeader = (headers: string[]): void => {
       headers.push(apiVersionLine(protocol.version), `Session-Resumed: ${resumable !== undefined}`);
     };
@@ -264,12 +272,34 @@ export class WebSocketEndpoint implements UpgradeTarget {
       const held = new HeldSocket(webSocket, request.socket, this.#options.clock);
       const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers, address });
       this.#adopt(webSocket, protocol, { held, identity, session, address, isResumed: resumable !== undefined });
+      countUnfinished(webSocket, request.socket, {
+        memory: session.buffered,
+        onExceeded: () => {
+          this.#log("client disconnected: no memory for the message that it sends", session, {});
+          webSocket.terminate();
+        },
+      });
       resumable?.resume(held);
       for (const delayMs of FIRST_PINGS_MS) this.#options.clock.after(delayMs, () => webSocket.ping());
     });
     // Still set when the handshake failed half way; the session, if any, continues to wait unchanged.
     this.#server.off("headers", addHeader);
     return undefined;
+  }
+
+  /** Why the client cannot have one more session. */
+  #refusalOf(identity: Identity, address: string | undefined): Refusal | undefined {
+    const account = accountFor(identity, address);
+    switch (this.#options.sessions.makeSpaceFor({ owner: identity.name, account })) {
+      case "available":
+        return undefined;
+      case "draining":
+        return DRAINING;
+      case "memory":
+        return outOfMemory(account);
+      case "limit":
+        return tooManySessions(identity);
+    }
   }
 
   #adopt(webSocket: WebSocket, protocol: SocketProtocol, { isResumed, ...open }: Adoption): void {
@@ -362,6 +392,11 @@ const DRAINING: Refusal = {
   retryAfterS: SESSION_RETRY_S,
   text: "the node is draining: it accepts no new sessions; use another node",
 };
+
+function outOfMemory(account: string): Refusal {
+  const text = `the ${account} has used up its memory for sessions and players: end some of them, or use another node`;
+  return { status: "503 Service Unavailable", retryAfterS: SESSION_RETRY_S, text };
+}
 
 function tooManySessions({ name, limits }: Identity): Refusal {
   const text = `the key ${name} has reached its limit of ${limits.sessions} sessions, and none of them waits for its client`;

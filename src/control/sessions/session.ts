@@ -19,8 +19,10 @@ import type { EventSink } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
+import { BufferedBytes } from "./buffered-bytes.ts";
 import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
+import type { SessionMemory } from "./memory-shares.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 
@@ -67,8 +69,8 @@ interface SessionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
-  /** All that the session and its players keep is taken from it. */
-  readonly memory: ByteBudget;
+  /** All that the session and its players keep is taken from it; closed when they have ended. */
+  readonly memory: SessionMemory;
   /** Throws `players-exhausted` when the node has as many players as it may have, `key-limit` when its key has. */
   readonly checkPlayerCount: () => void;
   /** The node's stats without frame counts. */
@@ -114,6 +116,8 @@ export class Session implements EventSink {
   #timeout: JsonInteger = TIMEOUT_DEFAULT_S;
   #statsTimer: Timer;
   #state: State;
+  /** Of the messages that the operating system has not taken. */
+  readonly #unsentBytes: BufferedBytes;
 
   /** Without a socket the client is away, and the session waits for it. */
   constructor(options: SessionOptions, socket: SessionSocket | undefined) {
@@ -124,6 +128,7 @@ export class Session implements EventSink {
     this.owner = options.owner;
     this.account = options.account;
     this.#options = options;
+    this.#unsentBytes = new BufferedBytes(options.memory.buffered);
     this.configure(options.settings ?? {});
     this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
@@ -159,7 +164,12 @@ export class Session implements EventSink {
 
   /** The budget of its players and buffered messages. */
   get memory(): ByteBudget {
-    return this.#options.memory;
+    return this.#options.memory.stored;
+  }
+
+  /** The budget of messages that are under way. */
+  get buffered(): ByteBudget {
+    return this.#options.memory.buffered;
   }
 
   /** All of its players, including those being destroyed. */
@@ -225,7 +235,8 @@ export class Session implements EventSink {
     }
     this.#write(state, this.#queued(message));
     // After the write, so that the message that exceeds the bound is among the buffered ones.
-    if (state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES) this.#dropSlowClient(state.socket);
+    if (this.#state === state && state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES)
+      this.#dropSlowClient(state.socket);
   }
 
   /**
@@ -248,6 +259,7 @@ export class Session implements EventSink {
   socketClosed(socket: SessionSocket): void {
     if (this.#state.kind !== "connected" || this.#state.socket !== socket) return;
     const { unsent } = this.#state;
+    this.#unsentBytes.change(0);
     if (!this.#isResuming || this.#timeoutMs === 0) {
       this.destroy();
       return;
@@ -270,7 +282,7 @@ export class Session implements EventSink {
     this.#state = { kind: "destroyed" };
     this.#statsTimer.cancel();
     this.#endings = new Promise((resolve) => this.#endPlayers(resolve));
-    void this.playersGone().then(() => this.memory.releaseAll());
+    void this.playersGone().then(() => this.#options.memory.close());
     this.#options.onDestroyed(this);
   }
 
@@ -320,11 +332,16 @@ export class Session implements EventSink {
    * closes was not received whole, so it can be sent again later without ever being doubled.
    */
   #write(state: Extract<State, { kind: "connected" }>, message: QueuedMessage): void {
+    const { text } = message;
     state.unsent.push(message);
-    state.socket.send(message.text, (error) => {
+    const hasMemory = this.#unsentBytes.change(this.#unsentBytes.sizeBytes + text.length);
+    state.socket.send(text, (error) => {
       // Sends complete in order. After an error no more are taken; the rest waits for the close event.
-      if (error === undefined || error === null) state.unsent.shift();
+      if (error !== undefined && error !== null) return;
+      state.unsent.shift();
+      if (this.#state === state) this.#unsentBytes.change(this.#unsentBytes.sizeBytes - text.length);
     });
+    if (!hasMemory && this.#state === state && this.#unsentBytes.sizeBytes > 0) this.#dropSlowClient(state.socket);
   }
 
   #dropSlowClient(socket: SessionSocket): void {

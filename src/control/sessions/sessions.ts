@@ -3,14 +3,17 @@
 
 import { getHeapStatistics } from "node:v8";
 import { NodeError } from "../../errors.ts";
-import { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { CLOSE_GOING_AWAY, CLOSE_POLICY } from "../../lib/close-codes.ts";
+import { Counts } from "../../lib/counts.ts";
+import { moreThan, type Owner } from "../../lib/owners.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log/log.ts";
+import { ownerOf } from "../access/account.ts";
 import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
+import { MemoryShares } from "./memory-shares.ts";
 import { Session, type SessionSettings, type SessionSocket } from "./session.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 
@@ -21,13 +24,18 @@ const ID_BYTE_LIMIT = 256 - (256 % ID_ALPHABET.length);
 
 /** Players of all sessions together. */
 const PLAYERS_MAX = 20_000;
+/** An account, or a user of one, with more than `own` players must leave `left` of all to others. */
+const ACCOUNT_PLAYERS = { own: 1000, left: 2500 };
+const USER_PLAYERS = { own: 500, left: 3750 };
 /** Share of the heap that clients may store in total. */
 const MEMORY_SHARE = 0.25;
 const MEMORY_MAX_BYTES = 512 * 1024 * 1024;
-/** Share of that for one session. */
-const SESSION_SHARE = 0.5;
-/** Sessions whose client is away. Each may ask to wait without end, so the oldest must end at some time. */
-const WAITING_MAX = 1000;
+/**
+ * Sessions whose client is away, of one account and of all. Each may ask to wait without end, so the oldest must end at
+ * some time.
+ */
+const ACCOUNT_WAITING_MAX = 1000;
+const WAITING_MAX = 8000;
 
 /** Options that `Sessions` passes on to each session. */
 export interface SessionsOptions {
@@ -67,8 +75,9 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   /** Sessions that have ended and still have players being destroyed. */
   readonly #ending = new Set<Session>();
-  readonly #memory = new ByteBudget({
-    owner: "the node",
+  /** Sessions whose client went away, in that order; those that have been resumed since are among them. */
+  readonly #waiting = new Set<Session>();
+  readonly #memory = new MemoryShares({
     limitBytes: Math.min(MEMORY_MAX_BYTES, getHeapStatistics().heap_size_limit * MEMORY_SHARE),
   });
   #isClosed = false;
@@ -78,7 +87,10 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`. */
+  /**
+   * Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`.
+   * @throws NodeError "memory-exhausted"
+   */
   open(socket: SessionSocket, client: SessionClient): Session {
     return this.#add({ id: this.#newId(), client, socket });
   }
@@ -86,6 +98,7 @@ export class Sessions {
   /**
    * Opens a session of an earlier process, under its id and with its settings: it waits for its client as if the socket
    * had just been lost, and ends after its timeout. The bounds of waiting sessions apply.
+   * @throws NodeError "memory-exhausted"
    */
   openWaiting(id: string, client: SessionClient, settings: SessionSettings): Session {
     if (this.#sessions.has(id)) throw new Error(`there is a session ${id} already`);
@@ -103,12 +116,8 @@ export class Sessions {
         clock: this.#options.clock,
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
-        memory: new ByteBudget({
-          owner: "the session",
-          limitBytes: this.#memory.limitBytes * SESSION_SHARE,
-          parent: this.#memory,
-        }),
-        checkPlayerCount: () => this.#checkPlayerCount(client.owner),
+        memory: this.#memory.open(client.account),
+        checkPlayerCount: () => this.#checkPlayerCount(client),
         readStats: () => this.stats(),
         onWaiting: (waiting) => this.#onWaiting(waiting),
         onDestroyed: (ending) => this.#forget(ending),
@@ -122,21 +131,27 @@ export class Sessions {
   }
 
   #onWaiting(session: Session): void {
+    this.#waiting.delete(session);
+    this.#waiting.add(session);
     this.#endOthersUnderItsKey(session);
-    this.#endOldestWaiting();
+    this.#endOldestWaiting(session.account);
   }
 
   /**
-   * Whether the owner may have one more session. At its maximum, the one that has waited longest for its client is
-   * ended; "limit" when all are connected.
+   * Whether the client may have one more session. When its key has its maximum, the one that has waited longest for its
+   * client is ended; "limit" when all are connected.
    */
-  makeSpaceFor(owner: string | undefined): "available" | "limit" | "draining" {
+  makeSpaceFor({
+    owner,
+    account,
+  }: Pick<SessionClient, "owner" | "account">): "available" | "limit" | "draining" | "memory" {
     if (this.#isDraining) return "draining";
+    if (!this.#memory.hasCapacity(account)) return "memory";
     const { sessions: countMax } = this.#options.limitsOf(owner);
     if (countMax === Number.POSITIVE_INFINITY) return "available";
     const owned = [...this.#sessions.values()].filter((session) => session.owner === owner);
     if (owned.length < countMax) return "available";
-    const waiting = owned.find(({ isWaiting }) => isWaiting);
+    const waiting = this.#waitingNow().find((session) => session.owner === owner);
     if (waiting === undefined || owned.length > countMax) return "limit";
     this.#options.logger.warn(
       "session limit of its key reached: the session that waited longest for its client was ended",
@@ -235,18 +250,24 @@ export class Sessions {
 
   #forget(session: Session): void {
     this.#sessions.delete(session.id);
+    this.#waiting.delete(session);
     this.#ending.add(session);
     void session.playersGone().then(() => this.#ending.delete(session));
   }
 
-  #checkPlayerCount(owner: string | undefined): void {
+  #checkPlayerCount({ owner, account, userId }: SessionClient): void {
     if (this.#isDraining)
       throw new NodeError("node-draining", "the node is draining: it accepts no new players; use another node");
     let count = 0;
     let ownCount = 0;
+    let accountCount = 0;
+    let userCount = 0;
     for (const session of [...this.#sessions.values(), ...this.#ending]) {
       count += session.playerCount;
       if (session.owner === owner) ownCount += session.playerCount;
+      if (session.account !== account) continue;
+      accountCount += session.playerCount;
+      if (session.userId === userId) userCount += session.playerCount;
     }
     const { players: ownMax } = this.#options.limitsOf(owner);
     if (ownCount >= ownMax) {
@@ -255,26 +276,49 @@ export class Sessions {
         `the key ${owner} has reached its limit of ${ownMax} players: destroy one first`,
       );
     }
-    if (count < PLAYERS_MAX) return;
+    const leftMin = Math.max(
+      accountCount < ACCOUNT_PLAYERS.own ? 0 : ACCOUNT_PLAYERS.left,
+      userCount < USER_PLAYERS.own ? 0 : USER_PLAYERS.left,
+    );
+    if (count < PLAYERS_MAX - leftMin) return;
     throw new NodeError(
       "players-exhausted",
-      `the node has reached its limit of ${PLAYERS_MAX} players: use another node`,
+      count < PLAYERS_MAX
+        ? `the last ${leftMin} players of the node are for clients with fewer: destroy some or use another node`
+        : `the node has reached its limit of ${PLAYERS_MAX} players: use another node`,
     );
   }
 
-  /** When too many wait: ends the oldest session of the user that has most of them. */
-  #endOldestWaiting(): void {
-    const waiting = [...this.#sessions.values()].filter(({ isWaiting }) => isWaiting);
-    if (waiting.length <= WAITING_MAX) return;
-    const counts = new Map<string, number>();
-    for (const { userId } of waiting) counts.set(userId, (counts.get(userId) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    const oldest = waiting.find(({ userId }) => counts.get(userId) === most);
+  /** In the order in which their clients went away. */
+  #waitingNow(): readonly Session[] {
+    for (const session of this.#waiting) if (!session.isWaiting) this.#waiting.delete(session);
+    return [...this.#waiting];
+  }
+
+  /** When too many wait: of the account, or of all. */
+  #endOldestWaiting(account: string): void {
+    const waiting = this.#waitingNow();
+    const ofAccount = waiting.filter((session) => session.account === account);
+    if (ofAccount.length > ACCOUNT_WAITING_MAX) this.#endOneOf(ofAccount);
+    else if (waiting.length > WAITING_MAX) this.#endOneOf(waiting);
+  }
+
+  /** Ends the oldest session of the account, and then user, that has most of them; one without players first. */
+  #endOneOf(waiting: readonly Session[]): void {
+    const candidates = waiting.map((session) => ({ session, owner: ownerOf(session.account, session.userId) }));
+    const counts = new Counts();
+    for (const { owner } of candidates) counts.addEach(owner);
+    const [first, ...others] = candidates;
+    if (first === undefined) return;
+    const { session } = others.reduce((best, other) => (isEndedBefore(other, best, counts) ? other : best), first);
+    const { id: sessionId, userId, owner: key } = session;
     this.#options.logger.warn("too many sessions wait for their clients: the oldest was ended", {
-      userId: oldest?.userId,
+      sessionId,
+      userId,
+      ...(key === undefined ? {} : { key }),
       waiting: waiting.length,
     });
-    oldest?.destroy();
+    session.destroy();
   }
 
   #newId(): string {
@@ -291,4 +335,14 @@ export class Sessions {
 /** Whether it is the session, or one of those, of that client under that resume key. */
 function isUnder(session: Session, key: string, { userId, owner }: Pick<SessionClient, "userId" | "owner">): boolean {
   return session.resumeKey === key && session.userId === userId && session.owner === owner;
+}
+
+interface Candidate {
+  readonly session: Session;
+  readonly owner: Owner;
+}
+
+function isEndedBefore(candidate: Candidate, other: Candidate, counts: Counts): boolean {
+  const more = moreThan(candidate.owner, other.owner, counts);
+  return more > 0 || (more === 0 && candidate.session.playerCount === 0 && other.session.playerCount > 0);
 }

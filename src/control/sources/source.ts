@@ -2,8 +2,9 @@
 // list is own-sources.ts. Main thread.
 
 import type { PlayableInput, ProbeResult } from "../../bridge/playable-input.ts";
-import type { Owner } from "../../lib/owners.ts";
+import type { Owner, WorkOptions } from "../../lib/owners.ts";
 import type { Track } from "../../track/track.ts";
+import type { AllowedSources } from "../access/identity.ts";
 import type { FoundTracks, Playlist } from "./load-result.ts";
 
 /** The answer of a source. `reference`: the audio is elsewhere, ask all sources again for that identifier. */
@@ -33,6 +34,8 @@ export interface SourceRequest {
   readonly depth: number;
   /** Shares of what all loads use are counted by it. */
   readonly owner: Owner;
+  /** The sources that may be used, also by what other sources name. Default: all. */
+  readonly allowed?: AllowedSources | undefined;
   /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal;
 }
@@ -51,10 +54,5 @@ export interface Source {
   playableInput(track: Track): PlayableInput;
 }
 
-export interface ProbeOptions {
-  readonly owner: Owner;
-  readonly signal: AbortSignal;
-}
-
 /** Probes an input, on a thread that plays no music. Rejects with its reason when `signal` aborts. */
-export type Prober = (input: PlayableInput, options: ProbeOptions) => Promise<ProbeResult>;
+export type Prober = (input: PlayableInput, options: WorkOptions) => Promise<ProbeResult>;

@@ -72,7 +72,7 @@ export class TrackLoader {
     const { depth = 0, allowed, owner, isPartOfWork = false } = options;
     const ended = AbortSignal.any([deadline.signal, options.signal]);
     const follow = (signal: AbortSignal): Promise<LoadResult> =>
-      this.#follow({ identifier, title: undefined, depth, owner, signal }, { onAsk, allowed });
+      this.#follow({ identifier, title: undefined, depth, owner, allowed, signal }, onAsk);
     try {
       if (isPartOfWork) return await unlessAborted(follow(ended), ended);
       return await this.#scheduler.run({ owner, site: siteOf(identifier), signal: ended }, follow);
@@ -94,7 +94,7 @@ export class TrackLoader {
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${shown}`);
   }
 
-  async #follow(request: SourceRequest, asking: Asking): Promise<LoadResult> {
+  async #follow(request: SourceRequest, onAsk: OnAsk): Promise<LoadResult> {
     const waiting: (Reference & { readonly hop: number })[] = [{ ...request, hop: 0 }];
     let failure: unknown;
     for (let count = 0; count < IDENTIFIERS_MAX; count++) {
@@ -102,7 +102,7 @@ export class TrackLoader {
       if (next === undefined) break;
       const { identifier, title, hop } = next;
       try {
-        const answer = await this.#ask({ ...request, identifier, title }, asking);
+        const answer = await this.#ask({ ...request, identifier, title }, onAsk);
         if (answer?.kind === "reference") {
           const references = [answer, ...(answer.alternatives ?? [])].map((reference) => ({
             ...reference,
@@ -119,7 +119,8 @@ export class TrackLoader {
     return { kind: "empty" };
   }
 
-  async #ask(request: SourceRequest, { onAsk, allowed }: Asking): Promise<SourceAnswer | undefined> {
+  async #ask(request: SourceRequest, onAsk: OnAsk): Promise<SourceAnswer | undefined> {
+    const { allowed } = request;
     for (const source of this.#listSources()) {
       request.signal.throwIfAborted();
       if (allowed?.has(source.name) === false) {
@@ -135,10 +136,7 @@ export class TrackLoader {
   }
 }
 
-interface Asking {
-  readonly onAsk: (source: Source) => void;
-  readonly allowed: AllowedSources | undefined;
-}
+type OnAsk = (source: Source) => void;
 
 /**
  * The site of an identifier, for shares: the last two labels of the host name, as the owner of a domain has any number

@@ -8,7 +8,7 @@ import type { WorkerReplies } from "../../bridge/replies.ts";
 import { NodeError } from "../../errors.ts";
 import { KeyedSemaphore } from "../../lib/keyed-semaphore.ts";
 import { onAbort } from "../../lib/on-abort.ts";
-import { type Owner, Owners } from "../../lib/owners.ts";
+import { Owners, type WorkOptions } from "../../lib/owners.ts";
 import { type LaneLoss, type PendingProbe, ProbeLane, type ProbeRequests } from "./probe-lane.ts";
 import type { ProbeThreadOptions } from "./probe-thread.ts";
 import type { Answerers } from "./thread-answers.ts";
@@ -17,13 +17,6 @@ import type { Answerers } from "./thread-answers.ts";
 const NAMELESS_LOSSES_MAX = 1;
 /** Suspects that are probed at once, each on its own thread and of its own account, so that none waits for a stranger. */
 const ISOLATED_MAX = 2;
-
-/** Who waits for a probe. */
-interface Asking {
-  readonly owner: Owner;
-  /** Aborts when nobody does any more. */
-  readonly signal: AbortSignal;
-}
 
 interface ProbePoolOptions extends ProbeThreadOptions, Answerers {}
 
@@ -55,7 +48,7 @@ export class ProbePool {
    * Probes an input. Rejects with the NodeError that says why it cannot be played, with `probe-crashed`, or with the
    * reason of `signal`. The caller bounds how many and how long.
    */
-  probe(input: PlayableInput, { owner, signal }: Asking): Promise<ProbeResult> {
+  probe(input: PlayableInput, { owner, signal }: WorkOptions): Promise<ProbeResult> {
     if (this.#isClosed) return Promise.reject(new NodeError("worker-lost", "the node is closing"));
     const settled = new AbortController();
     const onAbandoned = (id: number): void => {

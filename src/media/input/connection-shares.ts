@@ -1,9 +1,11 @@
-// Limits the connections per site and in total: a site that answers slowly, or never, delays only requests to itself.
+// Limits the connections per site, per account and in total: a site that answers slowly, or never, delays only requests
+// to itself, and a client with many of them only its own.
 // One per worker, in front of every connection of HttpClient. Audio and probe threads.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { KeyedSemaphore } from "../../lib/keyed-semaphore.ts";
+import { type Owner, Owners } from "../../lib/owners.ts";
 
 /** Per site: requests without an answer yet … */
 const SITE_OPENING_MAX = 128;
@@ -11,6 +13,9 @@ const SITE_OPENING_MAX = 128;
 const SITE_CONNECTIONS_MAX = 2_048;
 /** For all sites together; each is a socket and some memory. */
 const CONNECTIONS_MAX = 4_096;
+/** Of each, for the tracks of one account. */
+const ACCOUNT_SHARE = 3 / 4;
+const ALL_SITES = "all sites";
 const WAITING_MAX = 4_096;
 
 /** Permission to have one connection. */
@@ -22,13 +27,15 @@ export interface ConnectionShare {
 }
 
 interface ConnectionWait {
+  /** Whose track it is for. */
+  readonly owner: Owner;
   readonly waitMsMax: number;
   readonly signal: AbortSignal;
 }
 
 export class ConnectionShares {
   readonly #clock: Clock;
-  readonly #semaphore = new KeyedSemaphore({ permitsMax: CONNECTIONS_MAX, waitingMax: WAITING_MAX });
+  readonly #semaphore = new KeyedSemaphore({ waitingMax: WAITING_MAX });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,20 +45,26 @@ export class ConnectionShares {
    * Waits for a connection to this site (host and port), no longer than `waitMsMax`.
    * @throws NodeError "input-site-busy", or the reason of the signal
    */
-  async take(name: string, { waitMsMax, signal }: ConnectionWait): Promise<ConnectionShare> {
+  async take(name: string, { owner, waitMsMax, signal }: ConnectionWait): Promise<ConnectionShare> {
     // No host has a space in it.
     const opening = `opening ${name}`;
     const permit = await this.#semaphore.acquire({
       limits: [
-        { key: opening, max: SITE_OPENING_MAX },
-        { key: name, max: SITE_CONNECTIONS_MAX },
+        limitOf(opening, SITE_OPENING_MAX),
+        limitOf(name, SITE_CONNECTIONS_MAX),
+        limitOf(ALL_SITES, CONNECTIONS_MAX),
       ],
+      owners: new Owners(owner),
       signal,
       timeout: { clock: this.#clock, delayMs: waitMsMax },
       busy: () => busyError(name),
     });
     return { opened: () => permit.releaseKey(opening), release: () => permit.release() };
   }
+}
+
+function limitOf(key: string, max: number) {
+  return { key, max, accountMax: max * ACCOUNT_SHARE };
 }
 
 function busyError(name: string): NodeError {

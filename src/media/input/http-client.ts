@@ -170,7 +170,13 @@ export class HttpClient {
     // Servers of the operator's own are not sites: they are asked from the machine's own address.
     const isOwn = egress === "machine" || request.ownServer === serverOf(url);
     if (routes === undefined || isOwn || hasProxy(egress)) return this.#getOnce(url, request, undefined);
-    const routed = { url, signal, sendFrom: (address: string | undefined) => this.#getOnce(url, request, address) };
+    const { owner } = request.pace.budget;
+    const routed = {
+      url,
+      owner,
+      signal,
+      sendFrom: (address: string | undefined) => this.#getOnce(url, request, address),
+    };
     try {
       if (egress === "blocks") return await routes.request(routed);
       const answer = await routes.requestFrom(egress.address, routed);
@@ -188,7 +194,11 @@ export class HttpClient {
   }
 
   async #getOnce(url: URL, request: HttpRequest, localAddress: string | undefined): Promise<HttpAnswer> {
-    const share = await this.#shares.take(url.host, { waitMsMax: this.#answerMsMax, signal: request.signal });
+    const share = await this.#shares.take(url.host, {
+      owner: request.pace.budget.owner,
+      waitMsMax: this.#answerMsMax,
+      signal: request.signal,
+    });
     try {
       const answer = await this.#answerTo(url, request, localAddress);
       share.opened();

@@ -79,8 +79,10 @@ export class TranscoderSupply {
   #ask(stream: AudioStream): void {
     this.#isPending = true;
     const { codecs, budget, create, onReady, onFailure } = this.#options;
-    const whenDecoder = codecs.createDecoder(stream, budget);
-    const whenEncoder = codecs.acquireEncoder();
+    // Hundreds of players may need one at once: each is made in a time slice, so that no frame is late.
+    const whenSlice = budget.nextSlice();
+    const whenDecoder = whenSlice.then(() => codecs.createDecoder(stream, budget));
+    const whenEncoder = whenSlice.then(() => codecs.acquireEncoder());
     let areTaken = false;
     Promise.all([whenDecoder, whenEncoder])
       .then(([decoder, encoder]) => {

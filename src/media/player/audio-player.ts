@@ -11,7 +11,8 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
-import type { TokenBucket } from "../../lib/token-bucket.ts";
+import type { Owner } from "../../lib/owners.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
 import type { VoiceGate } from "../voice/frame-sink.ts";
@@ -27,6 +28,12 @@ import { RenderPlacement } from "./render-placement.ts";
 import { StallRepair } from "./stall-repair.ts";
 import { UnsentFrames } from "./unsent-frames.ts";
 import { VoiceOutput } from "./voice-output.ts";
+
+/**
+ * Changes of filters and volume that a player may make at once, and per second after that: each may build filters and
+ * make frames again. A faster one takes effect a little later, and only the newest does.
+ */
+const CHANGES = { burst: 10, perSecond: 5 };
 
 /** Shared by all players of a worker. */
 export interface PlayerContext extends TrackContext {
@@ -60,6 +67,10 @@ export class AudioPlayer implements LoopMember {
   readonly #health: HealthWatch;
   readonly #unsent: UnsentFrames;
   readonly #stallRepair: StallRepair;
+  readonly #changes: TokenBucket;
+  #owner: Owner = [];
+  /** Filters that have not reached the tracks yet. */
+  #newFilters: FilterSettings | undefined;
   #isPaused = false;
   #isClosed = false;
 
@@ -67,6 +78,7 @@ export class AudioPlayer implements LoopMember {
     const { clock, send, trackStuckThresholdMs } = context;
     this.playerId = playerId;
     this.#context = context;
+    this.#changes = new TokenBucket({ clock, ...CHANGES });
     const { counts } = this;
     this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send, counts });
     this.watch = new AudioWatch({ ...context, counts, output: this.#output });
@@ -106,6 +118,11 @@ export class AudioPlayer implements LoopMember {
     this.#stallRepair = new StallRepair(parts);
   }
 
+  /** Whose the last track was. */
+  get owner(): Owner {
+    return this.#owner;
+  }
+
   get isPlaying(): boolean {
     return !this.#isClosed && this.#tracks.current !== undefined && !this.#isPaused;
   }
@@ -130,6 +147,8 @@ export class AudioPlayer implements LoopMember {
     const isAudible = !isSilent && this.#output.isSpeaking;
     if (!isAudible) this.#dropAudio();
     this.#isPaused = command.isPaused;
+    this.#owner = command.owner;
+    this.#applyFilters();
     this.#tracks.play(command, { seekId, isAudible });
     this.#positions.begin(command.startMs);
     this.#health.onFlowing();
@@ -174,20 +193,33 @@ export class AudioPlayer implements LoopMember {
   setEnd(trackId: TrackId, endMs: number | undefined): void {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
-    // The end may lie within the frames that are made but not yet played.
-    this.#unsent.remake();
+    const isMade = endMs !== undefined && endMs < track.pipeline.positionMs + track.offsetMs;
+    // The end lies within the frames that are made but not yet played, or so does the start of its fade out.
+    if (isMade || this.#mayChange) this.#unsent.remake();
     track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
     track.command = { ...track.command, endMs };
   }
 
   /** Percent, 0 to 1000. Takes effect with the next frame that is made. */
   setVolume(volume: number): void {
-    this.#unsent.remakeForChange();
+    if (this.#mayChange) this.#unsent.remakeForChange();
     this.#tracks.setVolume(volume);
   }
 
-  /** Replaces all filters. Takes effect with the next frames that are made. */
+  /** Replaces all filters. Takes effect with the next frames that are made, or a little later (`CHANGES`). */
   setFilters(filters: FilterSettings): void {
+    this.#newFilters = filters;
+    if (this.#mayChange) this.#applyFilters();
+  }
+
+  get #mayChange(): boolean {
+    return !this.#hasAudio || this.#changes.take(1);
+  }
+
+  #applyFilters(): void {
+    const filters = this.#newFilters;
+    if (filters === undefined) return;
+    this.#newFilters = undefined;
     this.#unsent.remakeForChange();
     this.#tracks.setFilters(filters);
   }
@@ -223,7 +255,7 @@ export class AudioPlayer implements LoopMember {
 
   /** What another worker needs to continue; undefined when it could not, or an attempt has failed recently. */
   get #remoteTrack(): RemoteTrack | undefined {
-    const isSending = !this.#isPaused && this.#gate === "send";
+    const isSending = !this.#isPaused && this.#gate === "send" && this.#newFilters === undefined;
     return isSending && !this.#output.isRemote ? this.#tracks.remoteTrack : undefined;
   }
 
@@ -287,6 +319,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   #fillSlot(): void {
+    if (this.#newFilters !== undefined && this.#mayChange) this.#applyFilters();
     // Audio of the old position or with the old settings must stop as early as possible.
     if (this.#tracks.areOutdated) this.#unsent.remakeOutdated();
     if (this.#tracks.produceInto(this.#slot)) this.#unsent.drop();

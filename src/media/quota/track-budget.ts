@@ -65,6 +65,11 @@ export class TrackBudget {
     return this.#steps >= SLICE_STEPS_MAX || this.clock.now() - this.#startedMs >= SLICE_MS_MAX;
   }
 
+  /** Resolves at a time slice for work that cannot be divided, beside that which the track's reader does. */
+  nextSlice(): Promise<void> {
+    return this.#options.slicer.next(this.#usedMs);
+  }
+
   /** Yields the thread, and resolves at this track's next time slice. */
   async yield(): Promise<void> {
     this.pause();

@@ -5,8 +5,10 @@
 // previous one, never after "now". With drawings: docs/internals/tick.md. Audio thread; nothing here awaits.
 
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { ErrorBoundary, Tickable } from "./error-boundary.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 /** Offsets of the phases within the 20 ms, in the order in which they are taken into use. */
 const PHASE_OFFSETS_MS = [0, 12, 4, 16, 8] as const;
@@ -30,6 +32,8 @@ const RECHECK_MS = FRAME_MS - 2;
 
 /** One player, as the loop drives it. */
 export interface LoopMember extends Tickable {
+  /** When there is more to do than the thread can, each owner waits for its own players only. */
+  readonly owner: Owner;
   /** The loop was more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
   onDeadlinesDropped(frames: number): void;
   /** Its `send` or `prepare` has used this much time of the thread. */
@@ -64,8 +68,8 @@ interface TickLoopOptions {
 }
 
 /**
- * Players are served from two queues, those that are short of frames first. A player is added when it has audio to
- * send, and removes itself when it has none.
+ * Players are served from two queues, those that are short of frames first; among these, the players of the owner that
+ * has used the thread least. A player is added when it has audio to send, and removes itself when it has none.
  */
 export class TickLoop {
   readonly #clock: Clock;
@@ -75,8 +79,8 @@ export class TickLoop {
   readonly #togetherMs: number;
   readonly #phases: Phase[];
   readonly #entries = new Map<LoopMember, ScheduleEntry>();
-  readonly #urgent: ScheduleEntry[] = [];
-  readonly #routine: ScheduleEntry[] = [];
+  readonly #urgent = new FairQueue<ScheduleEntry>();
+  #routine: ScheduleEntry[] = [];
   /** Had no frame to send ahead when last asked: each waits for its deadline. */
   readonly #starved = new Set<ScheduleEntry>();
   #timer: Timer | undefined;
@@ -163,6 +167,7 @@ export class TickLoop {
     this.#isRunning = true;
     const startedMs = this.#clock.now();
     let nowMs = startedMs;
+    this.#hurryRoutine(nowMs);
     while (nowMs - startedMs < RUN_MS_MAX) {
       this.#queueDue(nowMs);
       const isShort = this.#urgent.length > 0;
@@ -196,7 +201,16 @@ export class TickLoop {
     }
     const endMs = this.#clock.now();
     member.charge(endMs - nowMs);
+    this.#urgent.addUsedMs(member.owner, endMs - nowMs, endMs);
     return endMs;
+  }
+
+  /** While others were urgent, players that had enough frames when they were queued may have become short of them. */
+  #hurryRoutine(nowMs: number): void {
+    if (this.#urgent.length === 0 || !this.#routine.some(({ dueMs }) => this.#isShort(dueMs, nowMs))) return;
+    const queued = this.#routine;
+    this.#routine = [];
+    for (const entry of queued) this.#place(entry, nowMs);
   }
 
   #dropMissed(entry: ScheduleEntry, nowMs: number): void {
@@ -223,8 +237,12 @@ export class TickLoop {
   #queue(entry: ScheduleEntry): void {
     if (entry.isQueued) return;
     entry.isQueued = true;
-    const isShort = this.#isShort(entry.dueMs, this.#clock.now());
-    (isShort ? this.#urgent : this.#routine).push(entry);
+    this.#place(entry, this.#clock.now());
+  }
+
+  #place(entry: ScheduleEntry, nowMs: number): void {
+    if (this.#isShort(entry.dueMs, nowMs)) this.#urgent.push(entry, entry.member.owner);
+    else this.#routine.push(entry);
   }
 
   #isShort(dueMs: number, nowMs: number): boolean {

@@ -2,8 +2,10 @@
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { PluginLink, PluginLinkRequest, SourceManifest } from "../../bridge/plugin-messages.ts";
-import type { ProbeOptions, Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
+import type { AllowedSources } from "../../control/access/identity.ts";
+import type { Source, SourceAnswer, SourceRequest } from "../../control/sources/source.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { WorkOptions } from "../../lib/owners.ts";
 import type { Track } from "../../track/track.ts";
 import { isClaimed } from "./claims.ts";
 import type { PluginRunner } from "./plugin-runner.ts";
@@ -12,6 +14,11 @@ import { SourceHealth } from "./source-health.ts";
 /** Same limit as the track loader's; this one is for direct callers. */
 const LOAD_TIMEOUT_MS = 20_000;
 const RESOLVE_TIMEOUT_MS = 15_000;
+
+export interface LinkOptions extends WorkOptions {
+  /** The sources that the owner may use. Undefined: all. */
+  readonly allowed: AllowedSources | undefined;
+}
 
 interface PluginSourceOptions {
   readonly runner: PluginRunner;
@@ -43,9 +50,9 @@ export class PluginSource implements Source {
     return isClaimed(identifier, this.#manifest);
   }
 
-  async load({ identifier, depth, owner, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
+  async load({ identifier, depth, owner, allowed, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (!this.isClaimed(identifier)) return undefined;
-    const request = { type: "load" as const, source: this.name, identifier, depth, owner };
+    const request = { type: "load" as const, source: this.name, identifier, depth, owner, sources: allowed?.names };
     const work = this.#runner.request(request, { signal, timeoutMs: LOAD_TIMEOUT_MS });
     const answer = await this.loads.count(work, () => this.#clock.epochMs());
     if (answer.kind === "none") return undefined;
@@ -61,8 +68,8 @@ export class PluginSource implements Source {
   }
 
   /** Requests the track's current audio link. Rejects with the plugin's own error, `plugin-off`, `plugin-lost`. */
-  async link(linkRequest: PluginLinkRequest, { owner, signal }: ProbeOptions): Promise<PluginLink> {
-    const request = { type: "resolve" as const, source: this.name, linkRequest, owner };
+  async link(linkRequest: PluginLinkRequest, { owner, allowed, signal }: LinkOptions): Promise<PluginLink> {
+    const request = { type: "resolve" as const, source: this.name, linkRequest, owner, sources: allowed?.names };
     const work = this.#runner.request(request, { signal, timeoutMs: RESOLVE_TIMEOUT_MS });
     return this.links.count(work, () => this.#clock.epochMs());
   }

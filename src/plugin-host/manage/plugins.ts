@@ -10,9 +10,10 @@ import type {
   PluginSettings,
 } from "../../bridge/plugin-messages.ts";
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
+import type { AllowedSources } from "../../control/access/identity.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
-import type { ProbeOptions, Source } from "../../control/sources/source.ts";
+import type { Source } from "../../control/sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../../control/sources/track-loader.ts";
 import type { LinkSource } from "../../control/workers/link-source.ts";
 import type { RouteSource } from "../../control/workers/route-source.ts";
@@ -32,7 +33,7 @@ import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
 import { PersistedStore } from "./persisted-store.ts";
 import { PluginRunner } from "./plugin-runner.ts";
-import type { PluginSource } from "./plugin-source.ts";
+import type { LinkOptions, PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
 
 /** Hops of a track whose source says that it plays another source's track, which plays another's … */
@@ -49,6 +50,8 @@ export interface PluginPlan {
   readonly isRequired: boolean;
   /** Known beforehand, for built-in ones. */
   readonly manifest: PluginManifest | undefined;
+  /** Hosts of its sources beside those that they claim. */
+  readonly siteHosts?: readonly string[];
   /** Why it cannot even be tried. */
   readonly problem: string | undefined;
   /** Reload it when its module changes on disk. */
@@ -69,6 +72,8 @@ interface PluginsOptions {
   readonly logger: Logger;
   /** As for audio workers. */
   readonly routes?: RouteSource | undefined;
+  /** The sources that the owner may use at this moment; undefined: all. Default: all. */
+  readonly allowedFor?: ((owner: Owner) => AllowedSources | undefined) | undefined;
 }
 
 /** A load that a plugin's thread waits for. */
@@ -138,6 +143,14 @@ export class Plugins implements LinkSource {
     });
   }
 
+  /** The hosts of each source, as far as its plugin has said. */
+  get sourceHosts(): readonly { readonly name: string; readonly hosts: readonly string[] }[] {
+    return this.#options.plans.flatMap(({ siteHosts = [] }, index) => {
+      const { sources = [] } = this.#plugins[index]?.manifest ?? {};
+      return sources.map(({ name, hosts = [] }) => ({ name, hosts: [...hosts, ...siteHosts] }));
+    });
+  }
+
   pluginsJson(): PluginJson[] {
     return this.#plugins.map((plugin) => plugin.toJson());
   }
@@ -171,17 +184,16 @@ export class Plugins implements LinkSource {
     return found === undefined || found.runner.state === "off" ? undefined : found.call(name, argument);
   }
 
+  /** As in LinkSource. What the track's source names may only come from sources that its owner may use, too. */
   async link(request: LinkRequest, { signal }: { readonly signal: AbortSignal }): Promise<PlayableLink> {
     const { track, owner, ...linkRequest } = request;
+    const options = { owner, signal, allowed: this.#options.allowedFor?.(owner) };
     let { sourceName, encoded, userData } = track;
     for (let hop = 0; hop < LINK_HOPS_MAX; hop++) {
       const { source, ownServers } = this.#sourceNamed(sourceName);
-      const found = await source.link(
-        { ...linkRequest, encoded, userData: userData as JsonMembers },
-        { owner, signal },
-      ); // as parsed
+      const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      const other = await this.#trackOf(found.identifier, { owner, signal });
+      const other = await this.#trackOf(found.identifier, options);
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
       ({ sourceName, encoded, userData } = input.track);
@@ -272,7 +284,7 @@ export class Plugins implements LinkSource {
   }
 
   /** The track for an identifier; the first result of a search, for plugins that mirror tracks. */
-  async #trackOf(identifier: string, options: ProbeOptions): Promise<Track> {
+  async #trackOf(identifier: string, options: LinkOptions): Promise<Track> {
     const result = await this.#loaded.load(identifier, { ...options, depth: 1 });
     if (result.kind === "track") return result.track;
     if (result.kind === "error") throw new RemoteError(result.error);
@@ -290,20 +302,17 @@ export class Plugins implements LinkSource {
     thread: PluginThread,
     requestedLoads: Extract<PluginEvent, { type: "loadRequested" }>,
   ): Promise<void> {
-    const { askId, identifier, depth } = requestedLoads;
-    const { owner = [`plugin ${name}`] } = requestedLoads;
+    const { askId, identifier, depth, owner: asker } = requestedLoads;
+    const owner = asker ?? [`plugin ${name}`];
     const abort = new AbortController();
     const load: RequestedLoad = { thread, askId, owner, abort };
     this.#requestedLoads.add(load);
     if (this.#requestedLoads.size > REQUESTED_LOADS_MAX) this.#refuseOne();
     try {
       abort.signal.throwIfAborted();
-      const options: LoadOptions = {
-        owner,
-        signal: abort.signal,
-        depth,
-        isPartOfWork: requestedLoads.owner !== undefined,
-      };
+      const allowed = asker && this.#options.allowedFor?.(asker);
+      const isPartOfWork = asker !== undefined;
+      const options: LoadOptions = { owner, signal: abort.signal, depth, allowed, isPartOfWork };
       const answer = answerOf(await this.#loaded.load(identifier, options));
       thread.send({ type: "loaded", askId, answer });
     } catch (error) {

@@ -61,6 +61,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       isReloadedOnChange: false,
       optionsOf: () => written,
       problem: problems.length === 0 ? undefined : problems.join("; "),
+      siteHosts: manifest.siteHosts ?? [],
       manifest: knownManifest(plugin, { written, values: read.values }),
       settings: settingsOf(config, new URL(module, folder).href, proxyUrl),
     },

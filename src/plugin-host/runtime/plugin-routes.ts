@@ -12,8 +12,8 @@ import { portOf } from "../../lib/parse-url.ts";
 import type { OutboundGuard } from "../../network/outbound-guard.ts";
 import { OutgoingRoutes } from "../../network/outgoing-routes.ts";
 import { WorkRoute } from "../../network/work-route.ts";
-import type { PluginLogger } from "../../plugin-api/plugin.ts";
-import { currentWork } from "./current-work.ts";
+import type { PluginLogger, Source } from "../../plugin-api/plugin.ts";
+import { currentOwners, currentWork } from "./current-work.ts";
 import type { Leave } from "./host/http-client.ts";
 
 interface PluginRoutesOptions {
@@ -26,6 +26,8 @@ interface PluginRoutesOptions {
   /** Names of the sources that the plugin has offered so far. */
   readonly sourceNames: () => readonly string[];
 }
+
+type RoutedSource = Pick<Source, "name" | "hosts">;
 
 /** Search prefixes end like this: `scsearch:`, `scsearch[0,10]:`. */
 const SEARCH = /^[a-z]{0,20}search(\[[^\]]{0,40}\])?:/i;
@@ -43,7 +45,7 @@ export class PluginRoutes {
     this.#routes = new OutgoingRoutes({
       ...options,
       ...routing,
-      requestRoute: (families, preferred) => this.#routeRequests.requestRoute(families, preferred),
+      requestRoute: (...request) => this.#routeRequests.requestRoute(...request),
     });
   }
 
@@ -53,9 +55,11 @@ export class PluginRoutes {
   }
 
   /** For a piece of work of that source. Undefined: the operator has not named it. */
-  routeFor(sourceName: string, identifier?: string): WorkRoute | undefined {
-    if (!this.#isNamed(sourceName)) return undefined;
-    return new WorkRoute({ isSearch: identifier !== undefined && SEARCH.test(identifier) });
+  routeFor(source: RoutedSource, identifier?: string): WorkRoute | undefined {
+    const { name, hosts: [host] = [] } = source;
+    if (!this.#isNamed(name)) return undefined;
+    const isSearch = identifier !== undefined && SEARCH.test(identifier);
+    return new WorkRoute({ isSearch, site: host?.replace(/^\*\./, "") });
   }
 
   /** Sends a request from where it is to leave. Rejects as `OutgoingRoutes.request`. */
@@ -65,7 +69,9 @@ export class PluginRoutes {
     const isOwn = guard.isOwnServer(request.url.hostname, portOf(request.url));
     const work = currentWork();
     const isRouted = work === undefined ? sourceNames().some((name) => this.#isNamed(name)) : work.route !== undefined;
-    return isRouted && !isOwn ? this.#routes.request(request, work?.route) : request.sendFrom(undefined);
+    return isRouted && !isOwn
+      ? this.#routes.request({ ...request, owner: currentOwners().all[0] }, work?.route)
+      : request.sendFrom(undefined);
   };
 
   /** The address of the current work. Rejects as `OutgoingRoutes.request`. */

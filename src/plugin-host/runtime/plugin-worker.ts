@@ -34,6 +34,8 @@ const CACHED_ANSWER_BYTES_MAX = 256 * 1024;
 const LINKS = { ttlMs: 5 * 60_000, entriesMax: 500 };
 /** A link is given out for the last time so long before it expires. */
 const LINK_REST_MS = 60_000;
+/** The source that plays whatever address a client names. */
+const ANY_ADDRESS = "http";
 const HEADERS_MAX = 50;
 const URL_LENGTH_MAX = 65_536;
 
@@ -101,13 +103,14 @@ export class PluginWorker {
     return { kind: "return", value: await carryOut(argument, signal) };
   }
 
-  #load({ source: name, identifier, depth }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
+  #load({ source: name, identifier, depth, sources }: LoadCommand, signal: AbortSignal): Promise<PluginAnswer> {
     const source = this.#source(name);
-    // A request that a plugin makes to itself would wait for itself if it shared the entry.
-    return this.#answers.getOrMake(`${name}\n${depth}\n${identifier}`, {
+    // A request that a plugin makes to itself would wait for itself if it shared the entry. What other sources have
+    // depends on which ones the owner may use.
+    return this.#answers.getOrMake(`${name}\n${depth}\n${sources?.join() ?? "*"}\n${identifier}`, {
       signal,
       make: async (shared) => {
-        const route = this.#options.routeFor(name, identifier);
+        const route = this.#options.routeFor(source, identifier);
         const value = await this.#run(route, () => this.#ask(source, identifier, shared));
         return { value, ttlMs: isWorthKeeping(value) ? ANSWERS.ttlMs : 0 };
       },
@@ -124,12 +127,13 @@ export class PluginWorker {
     }
   }
 
-  #resolve({ source: name, linkRequest }: ResolveCommand, signal: AbortSignal): Promise<PluginLink> {
+  #resolve({ source: name, linkRequest, sources }: ResolveCommand, signal: AbortSignal): Promise<PluginLink> {
     const source = this.#source(name);
-    const key = keyOf(name, linkRequest.encoded, linkRequest.userData);
+    const key = keyOf(name, linkRequest.encoded, linkRequest.userData, sources);
     const make = async (shared: AbortSignal) => {
-      const route = this.#options.routeFor(name);
-      const request = requestOf(linkRequest, source, shared);
+      const route = this.#options.routeFor(source);
+      const mustAskSite = sources?.includes(ANY_ADDRESS) === false;
+      const request = { ...requestOf(linkRequest, source), mustAskSite, signal: shared };
       const playable = await this.#run(route, () => source.resolve(request));
       const value = checkedLink(playable, this.#egressOf(route));
       return { value, ttlMs: this.#lifeOf(value) };
@@ -209,10 +213,13 @@ function sizeOf({ parts }: WrittenTracks): number {
   return parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-function requestOf(linkRequest: PluginLinkRequest, { name, fields = [] }: Source, signal: AbortSignal): ResolveRequest {
+function requestOf(
+  linkRequest: PluginLinkRequest,
+  { name, fields = [] }: Source,
+): Omit<ResolveRequest, "mustAskSite" | "signal"> {
   const { encoded, userData, reason, status, variant } = linkRequest;
   const track = toSourceTrack(decodeTrack(encoded, new Map([[name, fields]])));
-  return { track, userData, reason, status, variant, signal };
+  return { track, userData, reason, status, variant };
 }
 
 /** Validates a plugin's link before it leaves the thread: the audio threads rely on its form. */

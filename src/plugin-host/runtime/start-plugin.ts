@@ -254,7 +254,7 @@ class LivingPlugin {
       hide: this.hide,
       proxyUrl: settings.ownProxyUrl,
       send: (event) => port.postMessage(event),
-      routeFor: (sourceName, identifier) => this.#routes?.routeFor(sourceName, identifier),
+      routeFor: (source, identifier) => this.#routes?.routeFor(source, identifier),
     });
     const carryOut = (command: PlainCommand): void => {
       if ("requestId" in command && command.type !== "abort") worker.execute(command);

@@ -189,6 +189,26 @@ describe("an address to send from", () => {
   });
 });
 
+test("an owner's flood of requests between threads refuses its own, and another owner's pass", async () => {
+  const { worker, clock, events } = connect();
+  const flood = ["address greedy", "address greedy, one"];
+  const refused: unknown[] = [];
+  const asked = Array.from({ length: 4096 }, () =>
+    worker.requestRoute([4], undefined, { owner: flood }).catch((error) => refused.push(error.code)),
+  );
+  await expect(worker.requestRoute([4], undefined, { owner: flood })).rejects.toMatchObject({ code: "worker-busy" });
+  const others = [["key honest"], ["address greedy", "address greedy, two"]].map((owner) =>
+    worker.requestRoute([4], undefined, { owner }),
+  );
+  await nextIteration();
+  expect(refused).toEqual(["worker-busy", "worker-busy"]);
+  expect(events).toHaveLength(4098);
+  clock.advance(5000);
+  for (const other of others) await expect(other).rejects.toMatchObject({ code: "worker-timeout" });
+  await Promise.all(asked);
+  expect(refused.filter((code) => code === "worker-busy")).toHaveLength(2);
+});
+
 describe("a link", () => {
   const WIRE = {
     code: "source-unavailable",

@@ -69,6 +69,18 @@ test("however many tasks wait, one works at a time, in the order of their reques
   expect(steps).toEqual(["a 0", "b 12", "c 24", "a 36", "b 48", "c 60"]);
 });
 
+test("an account with many tasks does not delay those of another", async () => {
+  const task = async (name: string, account: string): Promise<void> => {
+    await slicer.next(account);
+    steps.push(name);
+    clock.spend(6);
+  };
+  for (const name of ["a1", "a2", "a3", "a4"]) void task(name, "key a");
+  for (const name of ["b1", "b2"]) void task(name, "key b");
+  await clock.run();
+  expect(steps).toEqual(["a1", "a2", "b1", "a3", "b2", "a4"]);
+});
+
 test("a time slice that overran by far is not followed by a rest of that length", async () => {
   void work("a", [10_000, 1]);
   await clock.run();

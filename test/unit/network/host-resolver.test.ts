@@ -290,3 +290,38 @@ describe("the guard with real DNS answers", () => {
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+describe("names of one site whose DNS servers are silent", () => {
+  it("the names of a flooding site leave room in the system's resolver, and the next site does not wait behind them", async () => {
+    const asked = new Map<string, () => void>();
+    const { clock, resolve } = await start({
+      askSystem: (name, _options, answer) => asked.set(name, () => answer(null, SYSTEM_ANSWER)),
+    });
+    const flood = Array.from({ length: 100 }, (_, index) => ask(resolve, `n${index}.flood.example`));
+    expect(asked.size).toBe(12);
+    const honest = Array.from({ length: 6 }, (_, index) => ask(resolve, `honest-${index}.test`));
+    expect(asked.size).toBe(16);
+    asked.get("n0.flood.example")?.();
+    await flood[0];
+    await Promise.resolve();
+    expect([...asked.keys()].at(-1)).toBe("honest-4.test");
+    clock.advance(10_000);
+    await Promise.all([...flood, ...honest]);
+    expect(clock.pendingCount).toBe(0);
+  });
+
+  it("a flooding site's own last name is refused when too many names are asked for", async () => {
+    const { clock, resolve } = await start();
+    const flood = Array.from({ length: 4096 }, (_, index) => ask(resolve, `n${index}.flood.example`));
+    expect(await ask(resolve, "n4096.flood.example")).toBe("EAI_AGAIN");
+    let honest: string | string[] | undefined;
+    const settled = ask(resolve, "honest.test").then((answer) => {
+      honest = answer;
+    });
+    expect(await flood.at(-1)).toBe("EAI_AGAIN");
+    expect(honest).toBeUndefined();
+    clock.advance(10_000);
+    await Promise.all([...flood, settled]);
+    expect(clock.pendingCount).toBe(0);
+  });
+});

@@ -271,6 +271,39 @@ test.each([
   });
 });
 
+test("a refusal by one artist's domain concerns neither another's nor Bandcamp itself", async () => {
+  const pause = { status: 429, headers: { "retry-after": "3600" } };
+  stand.site.fail({ at: /evil\.example/, outcome: pause });
+  const moved = { status: 301, headers: { location: "https://evil.example/track/moved" } };
+  stand.site.fail({ at: /stand-in\.bandcamp\.com\/track\/moved/, outcome: moved });
+  bench = await start({ hosts: { ...stand.hosts, ...stand.site.hosts("evil.example") } });
+  const resolve = (page: string) => bench.resolve("bandcamp", encodedWith(page));
+  const direct = resolve("https://evil.example/track/direct");
+  expect(await troubleWith(direct)).toMatchObject({ code: "site-busy" });
+  // The artist's page at bandcamp.com leads there.
+  const redirected = resolve("https://stand-in.bandcamp.com/track/moved");
+  expect(await troubleWith(redirected)).toMatchObject({ code: "site-busy" });
+  expect(stand.site.requestsTo("evil.example")).toHaveLength(1);
+  expect(await resolve(HALL)).toMatchObject({ kind: "link" });
+  expect(await resolve("https://music.stand-in.example/track/hall")).toMatchObject({ kind: "link" });
+});
+
+test("links that the bridge knows nothing about do not open its circuit breaker", async () => {
+  const asked: string[] = [];
+  bench = await start({
+    elsewhere: (identifier) => {
+      asked.push(identifier);
+      return identifier.endsWith("hall") ? { kind: "track", track: foreignTrack(HALL) } : { kind: "empty" };
+    },
+  });
+  stand.site.fail(WALL);
+  for (let index = 0; index < 6; index++) {
+    await troubleWith(bench.load("bandcamp", `https://stand-in.bandcamp.com/track/s${index}`));
+  }
+  expect(await bench.loadTracks("bandcamp", HALL)).toHaveLength(1);
+  expect(asked).toHaveLength(7);
+});
+
 test("a cut connection is reported as unreachable", async () => {
   stand.site.fail({ at: /stand-in/, outcome: "cut" });
   expect(await troubleWith(bench.load("bandcamp", HALL))).toMatchObject({ code: "site-unreachable" });

@@ -66,6 +66,14 @@ test.each([
   expect(await troubleWith(bench.load(SOURCE, CLIP))).toMatchObject({ code: "site-changed" });
 });
 
+test("clips without a video do not open the circuit breaker", async () => {
+  for (let index = 0; index < 6; index++) {
+    stand.site.fail({ at: /yarn-clip\/bare/, outcome: { text: "<html></html>" } });
+    await troubleWith(bench.load(SOURCE, `https://getyarn.io/yarn-clip/bare${index}`));
+  }
+  expect(await bench.loadTracks(SOURCE, CLIP)).toHaveLength(1);
+});
+
 test.each([
   [403, "site-unavailable"],
   [429, "site-busy"],

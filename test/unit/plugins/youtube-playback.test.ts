@@ -180,6 +180,15 @@ describe("a refused link", () => {
     expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("WEB");
   });
 
+  test("a video whose links are refused repeatedly does not change which client is tried for others", async () => {
+    open.site.player.offers.set("WEB", "open");
+    for (let count = 0; count < 4; count++) {
+      await resolve("song0000001", { reason: "expiring" });
+      await resolve("song0000001", { reason: "refused", status: 403 });
+    }
+    expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("VISIONOS");
+  });
+
   test("a refused link is not answered from the cache", async () => {
     const urls = new Set([(await resolve("song0000001")).url, (await resolve("song0000001")).url]);
     expect(urls.size).toBe(1);

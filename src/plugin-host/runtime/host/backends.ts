@@ -1,23 +1,29 @@
 // The backends through which a plugin reaches its site, each with a circuit breaker: a backend that keeps failing gets
-// no requests for growing pauses, then one trial request. Plugin thread; the states are reported to the main thread,
-// and the log has one line when a breaker opens and one when it closes.
+// no requests for growing pauses, then one trial request. A failure may be the fault of what one client asked for:
+// the breaker opens for that client, for its account once the requests of two of its clients fail, and for everybody
+// once those of two accounts do. Plugin thread; the states are reported to the main thread, and the log has one line
+// when a breaker opens and one when it closes.
 
 import type { BackendReport } from "../../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../../bridge/wire-error.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import type { Owner } from "../../../lib/owners.ts";
 import { redactText } from "../../../lib/redact-text.ts";
 import { type Backend, type PluginLogger, SourceError, type SourceErrorKind } from "../../../plugin-api/plugin.ts";
+import { currentWork } from "../current-work.ts";
+import { Circuit, PAUSE_MS_MAX } from "./circuit.ts";
 import { kindOf } from "./error-kind.ts";
 
-const FAILURES_MAX = 5;
-const FIRST_PAUSE_MS = 30_000;
-const PAUSE_MS_MAX = 30 * 60_000;
-/** A trial request that has not ended by then is ignored: the next one may be sent. */
-const TRIAL_MS_MAX = 60_000;
 const BACKENDS_MAX = 64;
+/** Hosts of one backend that have a breaker. */
+const HOSTS_MAX = 256;
+/** Accounts and clients of one breaker whose requests failed last. */
+const OWNERS_MAX = 256;
 const ERROR_LENGTH_MAX = 300;
 /** Errors that are the site's answer about one item, and say nothing about the backend. */
 const ANSWERS: readonly SourceErrorKind[] = ["not-found", "unavailable", "invalid"];
+/** Whose work the plugin does by itself. */
+const NOBODYS: Owner = [];
 
 interface BackendsOptions {
   /** The plugin's name, for the log. */
@@ -29,138 +35,207 @@ interface BackendsOptions {
   readonly log: PluginLogger;
 }
 
+/** What is counted under one name. */
+interface Named {
+  readonly totals: { succeeded: number; failed: number; lastError: string | undefined };
+  breaker: CircuitBreaker | undefined;
+  /** The one asked for last is at the end. */
+  readonly ofHosts: Map<string, CircuitBreaker>;
+}
+
 export class Backends {
   readonly #clock: Clock;
   readonly #options: BackendsOptions;
-  readonly #backends = new Map<string, CircuitBreaker>();
+  readonly #named = new Map<string, Named>();
 
   constructor(clock: Clock, options: BackendsOptions) {
     this.#clock = clock;
     this.#options = options;
   }
 
-  /** Throws for the 65th name: names must not depend on what clients ask for. */
-  get(name: string): Backend {
-    const known = this.#backends.get(name);
-    if (known !== undefined) return known;
-    if (this.#backends.size >= BACKENDS_MAX) throw new Error(`a plugin has more than ${BACKENDS_MAX} backends`);
-    const backend = new CircuitBreaker(name, this.#clock, this.#options);
-    this.#backends.set(name, backend);
-    return backend;
+  /** Throws for the 65th name: names must not depend on what clients ask for, but `host` may. */
+  get(name: string, { host }: { readonly host?: string | undefined } = {}): Backend {
+    const named = this.#find(name);
+    if (host === undefined) {
+      named.breaker ??= this.#create(name, named, undefined);
+      return named.breaker;
+    }
+    const { ofHosts } = named;
+    const breaker = ofHosts.get(host) ?? this.#create(name, named, host);
+    ofHosts.delete(host);
+    if (ofHosts.size >= HOSTS_MAX) ofHosts.delete(leastOf(ofHosts, ({ state }) => state === "closed"));
+    ofHosts.set(host, breaker);
+    return breaker;
   }
 
   get reports(): readonly BackendReport[] {
-    return [...this.#backends.values()].map((backend) => backend.report);
+    return [...this.#named].map(([name, { totals, breaker }]) => {
+      const { state = "closed", openUntilEpochMs: openUntilMs } = breaker ?? {};
+      return { name, ...totals, state, openUntilMs };
+    });
   }
+
+  #find(name: string): Named {
+    const known = this.#named.get(name);
+    if (known !== undefined) return known;
+    if (this.#named.size >= BACKENDS_MAX) throw new Error(`a plugin has more than ${BACKENDS_MAX} backends`);
+    const totals = { succeeded: 0, failed: 0, lastError: undefined };
+    const named: Named = { totals, breaker: undefined, ofHosts: new Map() };
+    this.#named.set(name, named);
+    return named;
+  }
+
+  #create(name: string, { totals }: Named, host: string | undefined): CircuitBreaker {
+    return new CircuitBreaker({ name, host, totals, clock: this.#clock, ...this.#options });
+  }
+}
+
+interface BreakerOptions extends BackendsOptions {
+  readonly name: string;
+  readonly host: string | undefined;
+  readonly totals: Named["totals"];
+  readonly clock: Clock;
 }
 
 class CircuitBreaker implements Backend {
   readonly name: string;
-  readonly #clock: Clock;
-  readonly #options: BackendsOptions;
-  #succeeded = 0;
-  #failed = 0;
-  #failuresInRow = 0;
-  #lastError: string | undefined;
-  #pauseMs = FIRST_PAUSE_MS;
-  /** On the clock; undefined while the breaker is closed. */
-  #openUntilMs: number | undefined;
-  /** On the clock; undefined while no trial request is running. */
-  #trialSinceMs: number | undefined;
+  readonly #options: BreakerOptions;
+  /** Of everybody. */
+  readonly #circuit: Circuit;
+  /** By account, and by client: only of those whose last request failed. */
+  readonly #ofOwners = new Map<string, Circuit>();
+  /** The circuit that opened first since the last success: nothing has worked since then. */
+  #opened: Circuit | undefined;
+  #lastError: Error | undefined;
 
-  constructor(name: string, clock: Clock, options: BackendsOptions) {
-    this.name = name;
-    this.#clock = clock;
+  constructor(options: BreakerOptions) {
+    this.name = options.name;
     this.#options = options;
+    this.#circuit = new Circuit(options.clock);
   }
 
   get isOpen(): boolean {
-    if (this.#openUntilMs === undefined) return false;
-    return this.#isHalfOpen || this.#clock.now() < this.#openUntilMs;
+    return this.#refusingOf(this.#owner()) !== undefined;
   }
 
-  get #isHalfOpen(): boolean {
-    return this.#trialSinceMs !== undefined && this.#clock.now() - this.#trialSinceMs < TRIAL_MS_MAX;
+  get state(): BackendReport["state"] {
+    return this.#shown?.state ?? "closed";
   }
 
-  get #openUntilEpochMs(): number | undefined {
-    const untilMs = this.#openUntilMs;
-    return untilMs === undefined ? undefined : Math.round(this.#clock.epochMs() + untilMs - this.#clock.now());
-  }
-
-  get report(): BackendReport {
-    const { name } = this;
-    return {
-      name,
-      succeeded: this.#succeeded,
-      failed: this.#failed,
-      lastError: this.#lastError,
-      state: this.#openUntilMs === undefined ? "closed" : this.#isHalfOpen ? "halfOpen" : "open",
-      openUntilMs: this.#openUntilEpochMs,
-    };
+  get openUntilEpochMs(): number | undefined {
+    return this.#shown?.openUntilEpochMs;
   }
 
   async run<Value>(fn: () => Promise<Value>): Promise<Value> {
-    if (this.isOpen) throw new SourceError("busy", this.#refusal());
-    const isTrial = this.#openUntilMs !== undefined;
-    const startedMs = this.#clock.now();
-    if (isTrial) this.#trialSinceMs = startedMs;
+    const owner = this.#owner();
+    const refusing = this.#refusingOf(owner);
+    if (refusing !== undefined) {
+      throw new SourceError("busy", this.#refusal(refusing), { cause: this.#lastError });
+    }
+    const trials = this.#circuitsOf(owner).map((circuit) => ({ circuit, trial: circuit.begin() }));
     try {
       const value = await fn();
-      this.#onSuccess();
+      this.#onSuccess(owner);
       return value;
     } catch (error) {
-      if (isAnswer(error)) this.#onSuccess();
-      else if (!isAbort(error) && !isUnsent(error)) this.#onFailure(error, isTrial);
+      if (isAnswer(error)) this.#onSuccess(owner);
+      else if (!isAbort(error) && !isUnsent(error)) {
+        this.#onFailure(error, owner, (circuit) => trials.find((one) => one.circuit === circuit)?.trial);
+      }
       throw error;
     } finally {
-      if (isTrial && this.#trialSinceMs === startedMs) this.#trialSinceMs = undefined;
+      for (const { circuit, trial } of trials) circuit.end(trial);
       this.#options.onReport();
     }
   }
 
+  /** Whose request it is: of those who share the work, one who is not refused. */
+  #owner(): Owner {
+    const all = currentWork()?.owners.all ?? [];
+    return all.find((owner) => this.#refusingOf(owner) === undefined) ?? all[0] ?? NOBODYS;
+  }
+
+  get #shown(): Circuit | undefined {
+    return this.#circuit.state === "closed" ? this.#opened : this.#circuit;
+  }
+
+  /** Those that there are, of everybody first. */
+  #circuitsOf(owner: Owner): Circuit[] {
+    return [this.#circuit, ...owner.flatMap((name) => this.#ofOwners.get(name) ?? [])];
+  }
+
+  #refusingOf(owner: Owner): Circuit | undefined {
+    return this.#circuitsOf(owner).find(({ isOpen }) => isOpen);
+  }
+
   /** Why a request is refused, and until when. */
-  #refusal(): string {
-    const until = this.#isHalfOpen
+  #refusal(circuit: Circuit): string {
+    const { host, totals } = this.#options;
+    const until = circuit.isHalfOpen
       ? "until its trial request succeeds"
-      : `until ${new Date(this.#openUntilEpochMs ?? 0).toISOString()}`;
-    const why = `after ${failuresText(this.#failuresInRow)}`;
-    return `the circuit breaker for ${this.name} is open ${until}, ${why}; last error: ${this.#lastError}`;
+      : `until ${new Date(circuit.openUntilEpochMs ?? 0).toISOString()}`;
+    const why = `after ${failuresText(circuit.failuresInRow)}`;
+    const what = host === undefined ? this.name : `${this.name} (${host})`;
+    return `the circuit breaker for ${what} is open ${until}, ${why}; last error: ${totals.lastError}`;
   }
 
-  #onSuccess(): void {
-    if (this.#openUntilMs !== undefined) {
-      const { name: backend } = this;
-      this.#options.log.info(`circuit breaker closed for ${this.#options.plugin}/${backend}`, { backend });
-    }
-    this.#succeeded += 1;
-    this.#failuresInRow = 0;
-    this.#pauseMs = FIRST_PAUSE_MS;
-    this.#openUntilMs = undefined;
-  }
-
-  #onFailure(error: unknown, isTrial: boolean): void {
-    this.#failed += 1;
-    this.#failuresInRow += 1;
-    const text = error instanceof Error ? error.message : String(error);
-    this.#lastError = redactText(this.#options.hide(text)).slice(0, ERROR_LENGTH_MAX);
-    const retryAfterMs = Math.min(retryAfterOf(error), PAUSE_MS_MAX);
-    if (isTrial) this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX);
-    if (!isTrial && this.#failuresInRow < FAILURES_MAX && retryAfterMs === 0) return;
-    const pauseMs = Math.max(isTrial || this.#failuresInRow >= FAILURES_MAX ? this.#pauseMs : 0, retryAfterMs);
-    this.#logOpened(pauseMs);
-    this.#openUntilMs = this.#clock.now() + pauseMs;
-  }
-
-  /** Logs once until the breaker closes: further failed trials show only at `GET /v4/tonearm/sources`. */
-  #logOpened(pauseMs: number): void {
-    if (this.#openUntilMs !== undefined) return;
+  #onSuccess(owner: Owner): void {
+    const { plugin, log, totals, host } = this.#options;
     const { name: backend } = this;
-    const what = `circuit breaker opened for ${this.#options.plugin}/${backend}`;
-    const why = `${failuresText(this.#failuresInRow)}, retry in ${Math.ceil(pauseMs / 1000)} s`;
-    const fields = { backend, pauseMs, failuresInRow: this.#failuresInRow, reason: this.#lastError };
-    this.#options.log.warn(`${what}: ${why}`, fields);
+    if (this.#shown !== undefined && host === undefined) {
+      log.info(`circuit breaker closed for ${plugin}/${backend}`, { backend });
+    }
+    totals.succeeded += 1;
+    this.#opened = undefined;
+    this.#circuit.succeed();
+    for (const name of owner) this.#ofOwners.delete(name);
   }
+
+  #onFailure(error: unknown, owner: Owner, trialOf: (circuit: Circuit) => ReturnType<Circuit["begin"]>): void {
+    const { totals, hide } = this.#options;
+    totals.failed += 1;
+    this.#lastError = error instanceof Error ? error : undefined;
+    const text = error instanceof Error ? error.message : String(error);
+    totals.lastError = redactText(hide(text)).slice(0, ERROR_LENGTH_MAX);
+    const retryAfterMs = Math.min(retryAfterOf(error), PAUSE_MS_MAX);
+    // From the client up to everybody.
+    for (let level = owner.length; level >= 0; level--) {
+      const circuit = this.#circuitAt(owner[level - 1]);
+      const pauseMs = circuit.fail({ retryAfterMs, child: owner[level], trial: trialOf(circuit) });
+      if (pauseMs !== undefined) this.#onOpened(circuit, pauseMs);
+    }
+  }
+
+  #circuitAt(name: string | undefined): Circuit {
+    if (name === undefined) return this.#circuit;
+    const ofOwners = this.#ofOwners;
+    const circuit = ofOwners.get(name) ?? new Circuit(this.#options.clock);
+    ofOwners.delete(name);
+    if (ofOwners.size >= OWNERS_MAX) ofOwners.delete(leastOf(ofOwners, ({ state }) => state === "closed"));
+    ofOwners.set(name, circuit);
+    return circuit;
+  }
+
+  /** Logs once until a request succeeds: further failed trials show only at `GET /v4/tonearm/sources`. */
+  #onOpened(circuit: Circuit, pauseMs: number): void {
+    const isLogged = this.#opened !== undefined;
+    this.#opened ??= circuit;
+    const { plugin, log, totals, host } = this.#options;
+    // There are as many hosts as strangers like.
+    if (isLogged || host !== undefined) return;
+    const { name: backend } = this;
+    const { failuresInRow } = circuit;
+    const what = `circuit breaker opened for ${plugin}/${backend}`;
+    const why = `${failuresText(failuresInRow)}, retry in ${Math.ceil(pauseMs / 1000)} s`;
+    log.warn(`${what}: ${why}`, { backend, pauseMs, failuresInRow, reason: totals.lastError });
+  }
+}
+
+/** The name of the oldest one that can be forgotten; of the oldest at all where none can. */
+function leastOf<Value>(values: ReadonlyMap<string, Value>, isForgettable: (value: Value) => boolean): string {
+  for (const [name, value] of values) if (isForgettable(value)) return name;
+  const [[first = ""] = []] = values;
+  return first;
 }
 
 function failuresText(count: number): string {

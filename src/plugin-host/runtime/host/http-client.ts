@@ -180,7 +180,7 @@ export class PluginHttpClient implements HttpClient {
       const cancel = (): void => void data.body.dump().catch(() => undefined);
       return { status: data.statusCode, headers: data.headers, body: { cancel }, data };
     };
-    const answer = await leave({ url: target, sendFrom, signal });
+    const answer = await leave({ url: target, site: url.host, sendFrom, signal });
     for (const setCookie of [answer.headers["set-cookie"] ?? []].flat()) {
       cookies?.take(url.href, setCookie, clock.epochMs());
     }

@@ -164,7 +164,8 @@ export class LivingHost<Options> implements PluginHost<Options> {
     return cache as Cache<unknown> as Cache<Value>;
   };
 
-  readonly backend = (name: string): Backend => this.#backends.get(name);
+  readonly backend = (name: string, options: { readonly host?: string } = {}): Backend =>
+    this.#backends.get(name, options);
 
   readonly pool = (name: string, options: PoolOptions): Pool => {
     const known = this.#pools.get(name);

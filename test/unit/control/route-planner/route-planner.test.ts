@@ -132,6 +132,114 @@ describe("the route planner", () => {
   });
 });
 
+describe("a ban of one site", () => {
+  const YOUTUBE = [{ name: "youtube", hosts: ["youtube.com", "youtu.be", "*.googlevideo.com"] }];
+  const SIXTEEN = { ipBlocks: ["192.0.2.0/28"], sources: ["http", "youtube"] };
+  const all = Array.from({ length: 16 }, (_, last) => `192.0.2.${last}`);
+
+  const ban = (planner: RoutePlanner, site: string, { addresses = all, account = "greedy" } = {}): void => {
+    for (const address of addresses)
+      planner.onFailure({ type: "routeFailed", address, reason: "banned", site, account });
+  };
+  const askFor = (planner: RoutePlanner, site: string, preferred?: string): RouteCommand =>
+    planner.answer({ type: "routeRequested", routeId: 7, families: [4], site, preferred });
+
+  test.each(["RotateOnBan", "LoadBalance"] as const)(
+    "%s: sites of strangers that ban every address bar none for others and rotate none",
+    (strategy) => {
+      const { planner } = createPlanner({ ...SIXTEEN, strategy });
+      planner.sourceHosts = () => YOUTUBE;
+      const before = askFor(planner, "www.youtube.com");
+      for (const site of ["one.example", "two.example:8080", "127.0.0.1:81"]) ban(planner, site);
+      expect(askFor(planner, "one.example")).toMatchObject({ error: { code: "routes-exhausted" } });
+      if (strategy === "RotateOnBan") expect(askFor(planner, "www.youtube.com")).toEqual(before);
+      for (const site of ["www.youtube.com", "sub.one.example", "127.0.0.1:82", "evil-youtube.com"]) {
+        for (const address of all) expect(askFor(planner, site, address)).toMatchObject({ address });
+      }
+    },
+  );
+
+  test("a source's site bars an address on all of its hosts for seven days, and on no other host", () => {
+    const { planner, clock } = createPlanner(SIXTEEN);
+    planner.sourceHosts = () => YOUTUBE;
+    const [first = "", second] = all;
+    ban(planner, "www.youtube.com", { addresses: [first] });
+    clock.advance(SEVEN_DAYS_MS - 1);
+    for (const site of ["music.youtube.com", "youtu.be", "rr1.googlevideo.com"]) {
+      expect(askFor(planner, site, first)).toMatchObject({ address: second });
+    }
+    expect(askFor(planner, "one.example")).toMatchObject({ address: first });
+    expect(planner.status().details).toMatchObject({ currentAddress: `/${second}`, rotateIndex: "1", ipIndex: "2" });
+    clock.advance(1);
+    expect(askFor(planner, "youtu.be", first)).toMatchObject({ address: first });
+  });
+
+  test("a site that belongs to no source bars an address for an hour, also one of a source that does not rotate", () => {
+    const { planner, clock } = createPlanner({ ...SIXTEEN, sources: ["http"] });
+    planner.sourceHosts = () => YOUTUBE;
+    ban(planner, "youtube.com");
+    clock.advance(3_599_999);
+    expect(askFor(planner, "youtube.com")).toMatchObject({ type: "routeError" });
+    expect(askFor(planner, "www.youtube.com")).toMatchObject({ type: "route" });
+    clock.advance(1);
+    expect(askFor(planner, "youtube.com")).toMatchObject({ type: "route" });
+  });
+
+  test("any number of strangers' sites with bans is bounded, and pushes out neither a source's nor another account's", () => {
+    const { planner } = createPlanner({ ...SIXTEEN, ipBlocks: ["192.0.2.0/23"] });
+    planner.sourceHosts = () => YOUTUBE;
+    ban(planner, "youtube.com", { addresses: ["192.0.2.0"] });
+    ban(planner, "radio.example", { addresses: ["192.0.2.1"], account: "honest" });
+    const many = Array.from({ length: 400 }, (_, index) => `192.0.${2 + (index >> 8)}.${index & 255}`);
+    for (let index = 0; index < 200; index++) {
+      ban(planner, `${index}.example`, { addresses: index === 199 ? many : ["192.0.2.77"] });
+    }
+    expect(askFor(planner, "youtube.com", "192.0.2.0")).not.toMatchObject({ address: "192.0.2.0" });
+    expect(askFor(planner, "radio.example", "192.0.2.1")).not.toMatchObject({ address: "192.0.2.1" });
+    const barredSites = Array.from({ length: 200 }, (_, index) => askFor(planner, `${index}.example`, "192.0.2.77"));
+    expect(barredSites.filter((answer) => !("address" in answer) || answer.address !== "192.0.2.77")).toHaveLength(62);
+    expect(failingOf(planner)).toHaveLength(250 + 3);
+  });
+
+  test("the status lists each address once, and freeing one frees it for all sites", () => {
+    const { planner, clock } = createPlanner(SIXTEEN);
+    planner.sourceHosts = () => YOUTUBE;
+    ban(planner, "one.example", { addresses: ["192.0.2.1", "192.0.2.2"] });
+    clock.advance(1000);
+    ban(planner, "youtube.com", { addresses: ["192.0.2.1"] });
+    expect(failingOf(planner)).toEqual(["/192.0.2.2", "/192.0.2.1"]);
+    planner.free("192.0.2.1");
+    expect(failingOf(planner)).toEqual(["/192.0.2.2"]);
+    for (const site of ["one.example", "youtube.com"]) {
+      expect(askFor(planner, site, "192.0.2.1")).toMatchObject({ address: "192.0.2.1" });
+    }
+    planner.freeAll();
+    expect(failingOf(planner)).toEqual([]);
+  });
+
+  test("an address that the machine cannot use is barred for sites with bans and without, before and after", () => {
+    const { planner } = createPlanner(SIXTEEN);
+    ban(planner, "one.example", { addresses: ["192.0.2.1"] });
+    fail(planner, "192.0.2.5", { reason: "unusable" });
+    ban(planner, "two.example", { addresses: ["192.0.2.1"] });
+    for (const site of ["one.example", "two.example", "three.example"]) {
+      expect(askFor(planner, site, "192.0.2.5")).not.toMatchObject({ address: "192.0.2.5" });
+    }
+  });
+
+  test.each(["NanoSwitch", "RotatingNanoSwitch"] as const)(
+    "%s: no site gets an address that another has had",
+    (strategy) => {
+      const { planner } = createPlanner({ ipBlocks: ["2001:db8::/48"], strategy });
+      const askSix = (site: string) => planner.answer({ type: "routeRequested", routeId: 7, families: [6], site });
+      const given = [askSix("one.example"), askSix("two.example")];
+      ban(planner, "one.example", { addresses: ["2001:db8::9"] });
+      for (let round = 0; round < 5; round++) given.push(askSix("one.example"), askSix("two.example"));
+      expect(new Set(given.map((answer) => "address" in answer && answer.address)).size).toBe(given.length);
+    },
+  );
+});
+
 describe("the status", () => {
   test.each([
     ["RotateOnBan", "RotatingIpRoutePlanner", { rotateIndex: "0", ipIndex: "0", currentAddress: "" }],

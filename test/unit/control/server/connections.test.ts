@@ -25,7 +25,8 @@ beforeEach(async () => {
   clock = new FakeClock();
   connections = new Connections({ clock, timeoutAnswer: TIMED_OUT });
   handle = (request, response) => {
-    if (request.headers.authorization !== undefined) connections.shownPassword(request.socket);
+    const { authorization } = request.headers;
+    if (authorization !== undefined) connections.shownPassword(request.socket, `key ${authorization}`);
     response.end("answer");
   };
   server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 }, (request, response) =>

@@ -211,6 +211,34 @@ describe("the connection itself", () => {
     expect(session.isWaiting).toBe(true);
   });
 
+  test("an unfinished message counts in the memory of its session until it is complete", async () => {
+    const client = await server.connect();
+    const { buffered } = server.sessions.get(client.sessionId)!; // it is connected
+    for (let part = 0; part < 100; part++) {
+      client.socket.send("x".repeat(1000), { fin: false });
+      client.socket.ping("y".repeat(100));
+    }
+    await expect.poll(() => buffered.usedBytes).toBeGreaterThan(90_000);
+    expect(buffered.usedBytes).toBeLessThan(102_000);
+    client.socket.send("x", { fin: true });
+    await expect.poll(() => buffered.usedBytes).toBe(0);
+  });
+
+  test("a client is disconnected when there is no memory for its message, and one with short messages is not", async () => {
+    const [client, other] = [await server.connect(), await server.connect()];
+    const { buffered } = server.sessions.get(client.sessionId)!; // it is connected
+    const own = server.sessions.get(other.sessionId)!.buffered;
+    for (const memory of [own, buffered]) {
+      for (let sizeBytes = memory.limitBytes; sizeBytes >= 1; sizeBytes = Math.floor(sizeBytes / 2)) {
+        while (memory.hasCapacity(sizeBytes)) memory.take(sizeBytes, "the test");
+      }
+    }
+    other.socket.send("x".repeat(1000));
+    client.socket.send("x".repeat(100_000), { fin: false });
+    expect((await client.closed).code).toBe(1006);
+    expect(other.socket.readyState).toBe(other.socket.OPEN);
+  });
+
   test("a message beyond the bound closes with 1009", async () => {
     const client = await server.connect();
     client.socket.send("x".repeat(1024 * 1024 + 1));

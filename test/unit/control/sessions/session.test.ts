@@ -353,30 +353,6 @@ describe("a session without a socket", () => {
   });
 });
 
-describe("many sessions that wait", () => {
-  test("waiting sessions are bounded: above the bound the user who has most of them loses the oldest", () => {
-    const wait = (userId: string) => {
-      const next = new FakeSocket();
-      const waiting = sessions.open(next, {
-        userId,
-        clientName: undefined,
-        dialect: V4_PROTOCOL,
-        owner: undefined,
-        account: "address test",
-      });
-      waiting.configure({ resuming: true, timeout: 2n ** 60n });
-      waiting.socketClosed(next);
-      return waiting;
-    };
-    const control = wait("2");
-    const many = Array.from({ length: 1200 }, () => wait("3"));
-    expect(control.isWaiting).toBe(true);
-    expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
-    expect(many.at(-1)?.isWaiting).toBe(true);
-    expect(many[0]?.isWaiting).toBe(false);
-  });
-});
-
 describe("a client that does not read", () => {
   test("a client that does not read is disconnected at the bound, and gets everything when it resumes", async () => {
     session.configure({ resuming: true });
@@ -428,25 +404,25 @@ describe("players of a session", () => {
   });
 
   test("the players of all sessions together are at most 20,000, including those being destroyed", async () => {
-    const open = () =>
+    const open = (index: number) =>
       sessions.open(new FakeSocket(), {
         userId: "1",
         clientName: undefined,
         dialect: V4_PROTOCOL,
         owner: undefined,
-        account: "address test",
+        account: `address ${index}`,
       });
-    const [second, third] = [open(), open()];
-    for (let guild = 1; guild <= 10_000; guild++) {
-      await playerOf(session, String(guild));
-      await playerOf(second, String(guild));
+    const opened = Array.from({ length: 40 }, (_, index) => open(index));
+    for (let guild = 1; guild <= 500; guild++) {
+      for (const each of opened) await playerOf(each, String(guild));
     }
-    await expect(playerOf(third, "1")).rejects.toMatchObject({ code: "players-exhausted" });
-    second.destroy();
-    await second.destroyPlayer("1");
+    const late = open(40);
+    await expect(playerOf(late, "1")).rejects.toMatchObject({ code: "players-exhausted" });
+    opened[0]!.destroy();
+    await opened[0]!.destroyPlayer("1");
     clock.advance(5 * 500);
-    await second.playersGone();
-    await expect(playerOf(third, "1")).resolves.toBeDefined();
+    await opened[0]!.playersGone();
+    await expect(playerOf(late, "1")).resolves.toBeDefined();
   });
 
   test("players are created once per guild", async () => {

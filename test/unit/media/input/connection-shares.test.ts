@@ -7,8 +7,10 @@ const NEVER = new AbortController().signal;
 function start() {
   const clock = new FakeClock();
   const shares = new ConnectionShares(clock);
-  const take = (site: string, signal = NEVER): Promise<ConnectionShare> =>
-    shares.take(site, { waitMsMax: 6_000, signal });
+  let count = 0;
+  /** Two accounts in turn, unless one is named. */
+  const take = (site: string, signal = NEVER, account = `key ${count++ % 2}`): Promise<ConnectionShare> =>
+    shares.take(site, { owner: [account, `${account}, user 1`], waitMsMax: 6_000, signal });
   const takeMany = (site: string, count: number) => Promise.all(Array.from({ length: count }, () => take(site)));
   return { clock, take, takeMany };
 }
@@ -73,4 +75,19 @@ it("an aborted request stops waiting and takes no permit", async () => {
   shares[0]?.release();
   await next;
   expect(clock.pendingCount).toBe(0);
+});
+
+it("one account cannot take all connections of a site, or of all sites", async () => {
+  const { take } = start();
+  const takeAll = async (site: string, max: number): Promise<void> => {
+    for (let count = 0; count < max; count++) await take(site, NEVER, "greedy");
+    expect(await isSettled(take(site, NEVER, "greedy"))).toBe(false);
+  };
+  await takeAll("slow.example", 96);
+  await expect(take("slow.example", NEVER, "honest")).resolves.toBeDefined();
+  for (let site = 0; site < 31; site++) {
+    for (let count = 0; count < 96; count++) (await take(`${site}.example`, NEVER, "greedy")).opened();
+  }
+  expect(await isSettled(take("more.example", NEVER, "greedy"))).toBe(false);
+  await expect(take("more.example", NEVER, "honest")).resolves.toBeDefined();
 });

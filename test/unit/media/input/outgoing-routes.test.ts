@@ -11,6 +11,7 @@ import { type OpenedInput, openInput } from "../../../../src/media/input/open-in
 import { RequestPace } from "../../../../src/media/input/request-pace.ts";
 import { OutboundGuard } from "../../../../src/network/outbound-guard.ts";
 import { OutgoingRoutes, type OutgoingRoutesOptions } from "../../../../src/network/outgoing-routes.ts";
+import { SiteRefusals } from "../../../../src/network/site-refusals.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeRoutePlanner } from "../../../support/fake-route-planner.ts";
 import { hurry, inputSettings, noLinks, patternBytes, until } from "../../../support/input-builders.ts";
@@ -196,9 +197,11 @@ describe("an address that fails", () => {
     site.ban("127.16.0.2");
     const { source } = await open("/song.mp3");
     expect(Buffer.compare(await source.read(0, 1_000), FILE.subarray(0, 1_000))).toBe(0);
+    const { host } = new URL(site.url);
+    const banned = { type: "routeFailed", reason: "banned", site: host, account: "address test" };
     expect(planner.reports).toEqual([
-      { type: "routeFailed", address: "127.16.0.1", reason: "banned" },
-      { type: "routeFailed", address: "127.16.0.2", reason: "banned" },
+      { ...banned, address: "127.16.0.1" },
+      { ...banned, address: "127.16.0.2" },
     ]);
     expect(senders()).toEqual(["127.16.0.1", "127.16.0.2", "127.16.0.3"]);
   });
@@ -331,6 +334,16 @@ describe("a site that refuses everyone", () => {
     expect(await get("/song.mp3")).toBe(200);
     await expect(get("/429")).rejects.toMatchObject(exhausted);
     expect(planner.reports).toHaveLength(33);
+  });
+
+  it("another account's sites do not push a site's refusals out", () => {
+    const refusals = new SiteRefusals({ clock: new FakeClock(), retriesMax: 3 });
+    for (let index = 0; index < 11; index++) expect(refusals.note("honest.example", `${index}`, "honest")).toBe(true);
+    for (let index = 0; index < 1000; index++) refusals.note(`site-${index}.example`, "0", "flood");
+    expect(refusals.note("honest.example", "11", "honest")).toBe(false);
+    for (let index = 0; index < 11; index++) expect(refusals.noteUnusable(`${index}`)).toBe(true);
+    for (let index = 0; index < 1000; index++) refusals.note(`more-${index}.example`, "0", "flood");
+    expect(refusals.noteUnusable("11")).toBe(false);
   });
 
   it("a site that refuses a shared address does not count as refusing everyone", async () => {

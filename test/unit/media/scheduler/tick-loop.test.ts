@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Owner } from "../../../../src/lib/owners.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import { CATCH_UP_FRAMES_MAX, type LoopMember, TickLoop } from "../../../../src/media/scheduler/tick-loop.ts";
 import { createErrorBoundary } from "../../../support/error-boundaries.ts";
@@ -9,6 +10,7 @@ const LOOK_AHEAD_MS = LOOK_AHEAD_FRAMES * FRAME_MS;
 
 class RecordingPlayer implements LoopMember {
   readonly playerId: number;
+  owner: Owner = [];
   /** It has something that may be sent ahead. */
   isReady = true;
   usedMs = 0;
@@ -18,12 +20,12 @@ class RecordingPlayer implements LoopMember {
   dropped = 0;
   prepared = 0;
   readonly #clock: FakeClock;
-  readonly #prepareCostMs: number;
+  prepareCostMs: number;
 
   constructor(clock: FakeClock, prepareCostMs = 0, playerId = 1) {
     this.playerId = playerId;
     this.#clock = clock;
-    this.#prepareCostMs = prepareCostMs;
+    this.prepareCostMs = prepareCostMs;
   }
 
   send(deadlineMs: number): void {
@@ -35,7 +37,7 @@ class RecordingPlayer implements LoopMember {
   prepare(): boolean {
     this.prepared += 1;
     this.calls.push("prepare");
-    this.#clock.stall(this.#prepareCostMs);
+    this.#clock.stall(this.prepareCostMs);
     return this.isReady;
   }
 
@@ -101,6 +103,34 @@ describe("the tick loop", () => {
     clock.advance(1);
     expect(Math.min(...player.lookAheadsMs)).toBeGreaterThanOrEqual(0);
     expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
+  });
+
+  it.each<[string, Owner, Owner]>([
+    ["another account", ["key 1", "key 1, user 1"], ["key 2", "key 2, user 1"]],
+    ["another client of the account", ["key 1", "key 1, user 1"], ["key 1", "key 1, user 2"]],
+  ])("the tick loop makes no player late when 400 players of %s are rewound", (_whose, attacker, honest) => {
+    const { clock, loop } = createLoop();
+    const players = (owner: Owner, count: number) =>
+      Array.from({ length: count }, () => {
+        const player = new RecordingPlayer(clock, 0.02);
+        player.owner = owner;
+        loop.add(player);
+        clock.advance(1);
+        return player;
+      });
+    const own = players(honest, 20);
+    const others = players(attacker, 400);
+    clock.advance(20 * FRAME_MS);
+    for (const player of others) player.prepareCostMs = 0.3;
+    const settledCount = own[0]!.deadlines.length;
+    for (let round = 0; round < 10; round++) {
+      for (const player of others) loop.rewind(player, LOOK_AHEAD_FRAMES);
+      clock.advance(3 * FRAME_MS);
+    }
+    clock.advance(1000);
+    const aheadMs = own.flatMap((player) => player.lookAheadsMs.slice(settledCount));
+    expect(Math.min(...aheadMs)).toBeGreaterThan(FRAME_MS);
+    expect(Math.max(...others.map(({ dropped }) => dropped))).toBeGreaterThan(0);
   });
 
   it("the tick loop yields between frames, but not while a player is short of them", () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LinkRequest } from "../../../../src/bridge/playable-link.ts";
 import type { PluginEvent, PluginLink, PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
+import { allowedSources, UNLIMITED } from "../../../../src/control/access/identity.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
 import { type LoadOptions, TrackLoader } from "../../../../src/control/sources/track-loader.ts";
 import { NodeError } from "../../../../src/errors.ts";
@@ -17,6 +18,9 @@ import { settle } from "../../../support/fake-workers.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const OWNER = ["address test"];
+/** A key that may only play from `songs`. */
+const LIMITED = ["key bot", "key bot, client"];
+const ONLY_SONGS = allowedSources({ name: "bot", limits: { ...UNLIMITED, sources: new Set(["songs"]) } });
 
 const SIGNAL = new AbortController().signal;
 const HTTP_TRACK = buildTrack();
@@ -53,6 +57,7 @@ function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): 
     clock,
     logger: silentLogger,
     dataFolder,
+    allowedFor: ([account]) => (account === "key bot" ? ONLY_SONGS : undefined),
     plans: plans.map((plan) => ({
       rank: "middle",
       isBuiltIn: true,
@@ -190,6 +195,29 @@ describe("a link", () => {
     expect(await other).toEqual({ ...LINK, isOwnServer: false });
   });
 
+  test.each(["http:x", "tunes:1"])(
+    "a key limited to one source does not get %s by a reference of it",
+    async (other) => {
+      create({ name: "songs" }, { name: "tunes" });
+      const found = plugins.link(requestFor(trackOf("songs"), { owner: LIMITED }), { signal: SIGNAL });
+      await answer("songs", { kind: "reference", identifier: other });
+      await expect(found).rejects.toMatchObject({
+        code: "key-forbidden",
+        message: expect.stringMatching(/key bot may/),
+      });
+      expect(threadOf("songs").all("resolve")).toMatchObject([{ sources: ["songs"] }]);
+      expect(threads.started).toHaveLength(1);
+    },
+  );
+
+  test("a link of a client without a limit is asked for without one", async () => {
+    create({ name: "songs" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", LINK);
+    await found;
+    expect(threadOf("songs").all("resolve")).toMatchObject([{ sources: undefined }]);
+  });
+
   test("a link by a reference to a search is that of the first result", async () => {
     create({ name: "songs" }, { name: "tunes" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
@@ -283,6 +311,13 @@ describe("requests of plugins to other sources", () => {
     expect(threadOf("tunes").all("load")).toMatchObject([{ depth: 3 }]);
     await settle();
     expect(threadOf("songs").all("loaded")).toMatchObject([{ askId: 1, answer: { kind: "track" } }]);
+  });
+
+  test("a plugin's request for a client whose key is limited fails for another source", async () => {
+    threadOf("songs").say({ type: "loadRequested", askId: 7, identifier: "tunes:1", depth: 1, owner: LIMITED });
+    await settle();
+    expect(threadOf("songs").all("loadFailed")).toMatchObject([{ askId: 7, error: { code: "key-forbidden" } }]);
+    expect(threads.started).toHaveLength(1);
   });
 
   test("a plugin's request returns the same as for a client: lists, nothing, errors", async () => {

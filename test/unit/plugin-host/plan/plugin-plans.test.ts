@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { BuiltinPlugin } from "../../../../plugins/builtin.ts";
+import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../../plugins/builtin.ts";
 import { loadConfig } from "../../../../src/config/load-config.ts";
 import { type PlanOptions, planPlugins } from "../../../../src/plugin-host/plan/plugin-plans.ts";
 
@@ -36,6 +36,13 @@ function plan(text: string, { builtins = [builtin()], ...more }: Partial<PlanOpt
 }
 
 describe("a built-in plugin", () => {
+  test("the hosts of YouTube's audio belong to its site, so that a ban of one counts for all", () => {
+    const youtube = plan("plugins: { youtube: { enabled: true } }", { builtins: BUILTIN_PLUGINS }).find(
+      ({ name }) => name === "youtube",
+    );
+    expect(youtube?.siteHosts).toEqual(expect.arrayContaining(["youtube.com", "googlevideo.com"]));
+  });
+
   test("a built-in plugin is known before it starts", () => {
     const [songs] = plan("tonearm.hosts: { a.example: http://127.0.0.1:1/ }");
     expect(songs).toMatchObject({

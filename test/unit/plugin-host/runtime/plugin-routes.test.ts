@@ -187,7 +187,8 @@ describe("a load when every address is barred", () => {
 
   test("exhausted addresses are reported as such, whatever the plugin makes of it, and no site is requested", async () => {
     createRoutes({ ipBlocks: ["127.16.0.0/30"] });
-    for (const address of wholeBlock) planner.onFailure({ type: "routeFailed", address, reason: "banned" });
+    const banned = { type: "routeFailed", reason: "banned", site: "site.example" } as const;
+    for (const address of wholeBlock) planner.onFailure({ ...banned, address });
     ask = async (host, signal) => {
       await host.http.text(`${SITE}/a`, { signal }).catch(() => undefined);
       throw new Error("something else");

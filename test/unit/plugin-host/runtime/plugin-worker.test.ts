@@ -16,6 +16,7 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../../../src/plugin-api/plugin.ts";
+import { currentWork } from "../../../../src/plugin-host/runtime/current-work.ts";
 import { PluginWorker } from "../../../../src/plugin-host/runtime/plugin-worker.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
@@ -30,7 +31,6 @@ let clock: FakeClock;
 let worker: PluginWorker;
 let events: PluginEvent[];
 let lines: { readonly message: string; readonly fields: object }[];
-let depths: number[];
 let lastId: number;
 let loads: LoadRequest[];
 let resolves: ResolveRequest[];
@@ -42,7 +42,7 @@ let onResolve: (request: ResolveRequest) => unknown;
 
 beforeEach(() => {
   clock = new FakeClock();
-  [events, lines, depths, loads, resolves, lastId] = [[], [], [], [], [], 0];
+  [events, lines, loads, resolves, lastId] = [[], [], [], [], 0];
   calls = new Map();
   onLoad = () => TRACK;
   onResolve = () => link("https://cdn.example/1");
@@ -159,7 +159,9 @@ describe("loading an identifier", () => {
   });
 
   test("a load that a plugin makes to itself does not wait for itself", async () => {
+    const depths: (number | undefined)[] = [];
     onLoad = async ({ identifier }) => {
+      depths.push(currentWork()?.depth);
       if (loads.length === 1) await replyTo(load(identifier, { depth: 1 }));
       return TRACK;
     };

@@ -65,6 +65,7 @@ describe("MLS work beside players", () => {
     const queue = new GroupQueue({ clock, areFramesAhead: () => !heedsFrames || loop.isAhead });
     for (let playerId = 0; playerId < 30; playerId++) {
       const member: LoopMember = {
+        owner: [],
         playerId,
         prepare: () => {
           clock.stall(0.45);
