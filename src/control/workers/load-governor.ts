@@ -148,12 +148,12 @@ export class LoadGovernor {
 
 /**
  * Whether `owner` has more than half of what `owners` lists: its account of all, or, where no other account has any, its
- * client of those of the account.
+ * client of those of the account. An owner that is alone has nobody to leave capacity to.
  */
 export function holdsMost(owner: Owner, owners: readonly Owner[]): boolean {
   for (const [level, name] of owner.entries()) {
     const count = owners.filter((other) => other[level] === name).length;
     if (count < owners.length) return count > owners.length / 2;
   }
-  return owners.length > 0;
+  return false;
 }

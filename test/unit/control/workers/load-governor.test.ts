@@ -124,4 +124,5 @@ test("the owner of most players is the account with more than half, or among its
   const ofOne = [greedy, greedy, client].map((owner) => owner ?? []);
   expect([greedy, client, honest].map((owner = []) => holdsMost(owner, ofOne))).toEqual([true, false, false]);
   expect(holdsMost(["a", "a, 1"], [])).toBe(false);
+  expect(holdsMost(greedy ?? [], [greedy ?? [], greedy ?? []])).toBe(false);
 });
