@@ -29,7 +29,7 @@ test("no hostile client, file or server affects the audio of a node's control pl
   expect(cases.map(({ name }) => name).toSorted()).toEqual(NAMES.toSorted());
   const lines: string[] = [];
   const results = await runCases({
-    startNode: () => startOwnNode((line) => lines.push(line), NODE),
+    startNode: (setting) => startOwnNode((line) => lines.push(line), { command: NODE, setting }),
     cases,
     seed: 1,
     controlSeconds: 1,
