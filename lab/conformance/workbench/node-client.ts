@@ -20,6 +20,8 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Null sends no Authorization header. Default: the right one. */
   readonly password?: string | null;
+  /** Ends the request, and its connection. */
+  readonly signal?: AbortSignal;
 }
 
 const REPLY_TIMEOUT_MS = 15_000;
@@ -54,6 +56,7 @@ export class NodeClient {
         headers,
         agent: false,
         timeout: REPLY_TIMEOUT_MS,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
       });
       request.on("error", reject);
       request.on("timeout", () => request.destroy(new Error(`no answer to ${method} ${path} in time`)));

@@ -81,6 +81,7 @@ export class Attack {
   readonly #sockets: Socket[] = [];
   readonly #servers: Server[] = [];
   readonly #closing: (() => void)[] = [];
+  readonly #end = new AbortController();
   readonly #media: MediaServer;
   readonly #others: Attack[] = [];
   #bot: Promise<Bot> | undefined;
@@ -119,6 +120,11 @@ export class Attack {
     return this.#options.password;
   }
 
+  /** Aborts with the end of the attack, which also ends its requests. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
   /** Another client of the node, with a key or, undefined, the same password. It is closed with this one. */
   as(key: KeyName | undefined, { localAddress }: { readonly localAddress?: string } = {}): Attack {
     const password = key === undefined ? this.password : this.context.keys[key];
@@ -142,15 +148,19 @@ export class Attack {
   }
 
   /** A TCP server; `onRequest` is called for each connection once the request's header has arrived. */
-  async serveRaw(onRequest: (socket: Socket, head: string) => void, path = "song.mp3"): Promise<string> {
+  async serveRaw(
+    onRequest: (socket: Socket, head: string) => void,
+    path = "song.mp3",
+    address = "127.0.0.1",
+  ): Promise<string> {
     const server = createServer((socket) => {
       this.#keep(socket);
       socket.once("data", (head) => onRequest(socket, head.toString("latin1")));
     });
     this.#servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/${path}`;
+    await new Promise<void>((resolve) => server.listen(0, address, resolve));
+    const bound = server.address();
+    return `http://${address}:${typeof bound === "object" ? bound?.port : 0}/${path}`;
   }
 
   /** A TCP connection to the node. */
@@ -197,7 +207,8 @@ export class Attack {
   /** The status of any request; the error when there is no answer. */
   async answerTo(method: string, path: string, body?: unknown): Promise<string> {
     const headers = { "Content-Type": "application/json" };
-    const asked = this.http.request(method, path, body === undefined ? {} : { body, headers });
+    const { signal } = this;
+    const asked = this.http.request(method, path, body === undefined ? { signal } : { body, headers, signal });
     const reply = await within(asked, this.seconds * 1000).catch((error: Error) => error);
     if (reply === undefined) return "no answer yet";
     return reply instanceof Error ? reply.message : String(reply.status);
@@ -210,7 +221,8 @@ export class Attack {
 
   /** The answer of loadtracks, in a few words. */
   async load(identifier: string, timeoutMs = this.seconds * 1000): Promise<string> {
-    const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
+    const { signal } = this;
+    const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`, { signal });
     const reply = await within(asked, timeoutMs);
     if (reply === undefined) return "load: no answer yet";
     const data = reply.json?.data;
@@ -254,6 +266,7 @@ export class Attack {
   }
 
   #release(): void {
+    this.#end.abort(new Error("the attack is over"));
     // The end of a session ends its players.
     for (const bot of this.#bots) bot.close();
     for (const close of this.#closing) close();
