@@ -29,8 +29,12 @@ function refusals(
           let requests = 0;
           return attack.serveRaw(
             (socket) => {
-              socket.write(isRefused(requests++) ? REFUSED : ANSWERED);
-              socket.end(isRefused(requests - 1) ? undefined : SONG);
+              if (isRefused(requests++)) {
+                socket.end(REFUSED);
+                return;
+              }
+              socket.write(ANSWERED);
+              socket.end(SONG);
             },
             "song.wav",
             `127.0.1.${index + 1}`,

@@ -10,6 +10,8 @@ import { manyTimes } from "./many-times.ts";
 const ANY_TRACK = encodeTrack(httpTrack("http://127.0.0.1:9/none.mp3", { details: ["mp3"] }));
 /** A session beyond the number that may wait. */
 const WAITING = 1010;
+/** So many refusals, and all memory is used up. */
+const REFUSALS = 8;
 const VICTIM = "777000000000000001";
 const BODY_BYTES = 60_000;
 const SENT_BYTES = 40_000;
@@ -33,17 +35,18 @@ async function newPlayers(honest: Attack, lengthBytes: number) {
 
 const keyMemory: HostileCase = {
   name: "key-memory",
-  what: "a key stores userData of 200 kB with many players, in three sessions",
+  what: "a key stores userData of 250 kB with many players, in three sessions",
   node: "shared",
-  seconds: 6,
+  seconds: 10,
   arm: async (attack) => {
     const twin = await newPlayers(attack.as("honest"), 3000);
     const greedy = attack.as("greedy");
     const bots = [await greedy.openSession(), await greedy.openSession(), await greedy.openSession()];
-    const text = JSON.stringify(withUserData(200_000));
+    const text = JSON.stringify(withUserData(250_000));
     const strike = async () => {
       const answers: string[] = [];
       await manyTimes(attack, 600, async (index) => {
+        if (answers.filter((answer) => answer !== "200").length >= REFUSALS) return;
         answers.push(await greedy.patch(bots[index % bots.length]!, guild(index), text));
       });
       await sleep(1500);

@@ -4,17 +4,16 @@
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
 import { wav } from "../../media-files/containers.ts";
 import { sleep } from "../../sleep.ts";
-import type { Bot } from "../../test-environment/bot.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import { beside } from "../harness/beside.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
+import { starts } from "./starts.ts";
 
 const FEEDS = 60;
 /** More than a plugin has requests at once. */
 const SLOW_LINKS = 34;
 /** More than a plugin's thread is asked at once. */
 const MANY_LINKS = 520;
-const START_MS_MAX = 5000;
 const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
 const HALL = "https://stand-in.bandcamp.com/track/hall";
 /** A song of an artist with a domain of its own. */
@@ -23,25 +22,6 @@ const OWN_DOMAIN = "https://music.stand-in.example/track/garden";
 /** A track of a plugin's source, as a client can write it. */
 function writtenTrack(sourceName: string, identifier: string, uri = identifier): string {
   return encodeTrack(httpTrack(identifier, { sourceName, uri, details: [] }));
-}
-
-/** Starts the track in a player of its own, again and again. */
-async function starts(client: Attack, encoded: string): Promise<() => Promise<string>> {
-  const bot = await client.session();
-  const guildId = await client.join(bot);
-  return () => startOf(bot, guildId, encoded);
-}
-
-async function startOf(bot: Bot, guildId: string, encoded: string): Promise<string> {
-  const seen = bot.messages.length;
-  const isOutcome = ({ type }: { readonly type?: string }) =>
-    type === "TrackStartEvent" || type === "TrackExceptionEvent";
-  await bot.update(guildId, { track: { encoded } });
-  const find = () => bot.messages.slice(seen).find((message) => message.guildId === guildId && isOutcome(message));
-  await bot.until((message) => message === find(), "the start", START_MS_MAX).catch(() => undefined);
-  const found = find();
-  if (found?.type === "TrackStartEvent") return "starts";
-  return (found as { exception?: { message?: string } } | undefined)?.exception?.message ?? "does not start";
 }
 
 /** Plays so many links of Bandcamp whose pages never answer, each in a player of its own. */

@@ -1,6 +1,7 @@
 // The tools of a hostile case: sites to direct the node to, an attacker's sessions and players, raw HTTP and TCP. One
 // instance per run of a case; everything it has opened is closed with it.
 
+import { setMaxListeners } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
 import { NodeClient } from "../../conformance/workbench/node-client.ts";
@@ -98,6 +99,7 @@ export class Attack {
     this.problems = findings.problems;
     this.delays = findings.delays;
     const { localAddress } = options;
+    setMaxListeners(0, this.#end.signal); // one for each request
     this.http = new NodeClient(options.url, options.password, localAddress === undefined ? {} : { localAddress });
     this.random = options.random;
     this.seconds = options.seconds;

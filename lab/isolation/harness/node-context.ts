@@ -22,7 +22,7 @@ export type KeyName = (typeof KEY_NAMES)[number];
 /** Only Linux lets a program send from all of 127.0.0.0/8 without further ado. */
 const ROUTED_BLOCK = "127.16.0.0/28";
 /** Some tens of megabytes for client data, so that a case fills them in seconds. */
-const HEAP_MEGABYTES = 256;
+const HEAP_MEGABYTES = 128;
 const LOCAL_SONG_SECONDS = 60;
 /** Hosts of strangers. */
 const STRANGERS = 40;
