@@ -31,7 +31,7 @@ function playsLocal(
       const honest = await starts(attack.as("honest"), localTrack(attack.context.localSong));
       const strike = async () =>
         isReplaced ? replacements(greedy, encoded) : summary([await hostile(), await hostile()]);
-      return () => beside(attack, { honest, expected: "starts", strike });
+      return () => beside(attack, { honest, expected: "plays", strike });
     },
   };
 }

@@ -68,7 +68,7 @@ const keyWaiting: HostileCase = {
   name: "key-waiting",
   what: "1,010 sessions that wait, opened with another key under the victim's User-Id",
   node: "shared",
-  seconds: 20,
+  seconds: 35,
   arm: async (attack) => {
     const victims = [attack.as("honest"), attack];
     const waiting: { readonly victim: Attack; readonly sessionId: string }[] = [];
@@ -76,6 +76,7 @@ const keyWaiting: HostileCase = {
     const greedy = attack.as("greedy");
     return async () => {
       const made = await manyTimes(attack, WAITING, () => leaveWaiting(greedy, VICTIM));
+      if (made < WAITING) attack.delays.push(`there was only time for ${made} sessions of ${WAITING}`);
       const resumed: boolean[] = [];
       for (const { victim, sessionId } of waiting) {
         const bot = await victim.openSession({ userId: VICTIM, sessionId });
@@ -127,7 +128,7 @@ const slowBodies: HostileCase = {
 
 const strangersBodies: HostileCase = {
   name: "slow-bodies-strange",
-  what: "a stranger sends 20 bodies of almost 4 MiB, to paths that are open to everybody, and stops within each of them",
+  what: "a stranger sends 40 bodies of almost 4 MiB, to paths that are open to everybody, and stops within each of them",
   node: "shared",
   arm: async (attack) => {
     const twin = await newPlayers(attack.as("honest"), SENT_BYTES);
@@ -137,10 +138,10 @@ const strangersBodies: HostileCase = {
         const head =
           `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
           `Content-Length: ${4 * 2 ** 20}\r\n\r\n`;
-        await halfBodies(stranger, { count: 10, head, sentBytes: 4 * 2 ** 20 - 1000 });
+        await halfBodies(stranger, { count: 20, head, sentBytes: 4 * 2 ** 20 - 1000 });
       }
       await sleep(2000);
-      return "20 bodies without their end";
+      return "40 bodies without their end";
     };
     return () => beside(attack, { ...twin, strike });
   },

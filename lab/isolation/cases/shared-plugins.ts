@@ -144,7 +144,7 @@ const getyarnLink: HostileCase = {
       if (fetches > 0) attack.problems.push(`the address was fetched ${fetches} times`);
       return summary(outcomes);
     };
-    return () => beside(attack, { honest: film, expected: "starts", strike });
+    return () => beside(attack, { honest: film, expected: "plays", strike });
   },
 };
 
@@ -170,7 +170,7 @@ export const sharedPlugins: HostileLayer = {
     breaker("breaker-retry-after-domain", "a stranger's domain answers a song of Bandcamp with 429 for half an hour", {
       hostile: ({ context }) => writtenTrack("bandcamp", `https://${context.strangerHost(0)}/track/evil`),
       honest: (honest) => starts(honest, writtenTrack("bandcamp", OWN_DOMAIN)),
-      expected: "starts",
+      expected: "plays",
     }),
     breaker("breaker-retry-after-redirect", "the same behind a redirect of Bandcamp's own", {
       hostile: redirected,

@@ -69,7 +69,7 @@ export async function beside(
   if (lateMs > allowedMs) {
     delays.push(`the honest client waits ${lateMs.toFixed(0)} ms, allowed are ${allowedMs.toFixed(0)}`);
   }
-  return `${answer}; honest client: ${results.length - failed.length} of ${results.length}, ${lateMs.toFixed(0)} ms`;
+  return `honest client: ${results.length - failed.length} of ${results.length}, ${lateMs.toFixed(0)} ms; ${answer}`;
 }
 
 function otherThan(expected: string, results: readonly { readonly outcome: string }[]): string[] {
