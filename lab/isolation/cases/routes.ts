@@ -47,7 +47,7 @@ function refusals(
           answers.push(...(await Promise.all(urls.map((url) => greedy.load(`${url}?round=${round}`)))));
         }
         await sleep(1000);
-        return `${summary(answers)}; ${await barred(attack)}`;
+        return `${await barred(attack)}; ${summary(answers)}`;
       };
       return () =>
         beside(attack, { honest: (number) => honest.load(`${song}?n=${number}`), expected: "load: track", strike });
