@@ -1,6 +1,7 @@
 // Local identifiers that no file has: lengths and line breaks that reach system calls, messages and stack texts.
 
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
+import { sleep } from "../../sleep.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import { beside } from "../harness/beside.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
@@ -29,11 +30,19 @@ function playsLocal(
       const greedy = attack.as("greedy");
       const hostile = await starts(greedy, encoded);
       const honest = await starts(attack.as("honest"), localTrack(attack.context.localSong));
-      const strike = async () =>
-        isReplaced ? replacements(greedy, encoded) : summary([await hostile(), await hostile()]);
+      const strike = async () => {
+        const answer = isReplaced ? await replacements(greedy, encoded) : summary([await hostile(), await hostile()]);
+        await sleep(1500);
+        return answer;
+      };
       return () => beside(attack, { honest, expected: "plays", strike });
     },
   };
+}
+
+/** Its second line looks like one of a stack. */
+function longPath(folder: string): string {
+  return `${folder}/song\n at ${" (".repeat(LENGTH / 2)}`;
 }
 
 /** Each is replaced by the next while it still fails. */
@@ -52,17 +61,8 @@ async function replacements(greedy: Attack, encoded: string): Promise<string> {
 export const localFiles: HostileLayer = {
   layer: "local",
   cases: [
-    playsLocal(
-      "local-long-path",
-      "a local path of 18,000 characters that looks like a stack",
-      () => `/song\n at ${" (".repeat(LENGTH / 2)}`,
-    ),
-    playsLocal(
-      "local-long-path-replaced",
-      "the same, replaced while it fails",
-      () => `/song\n at ${" (".repeat(LENGTH / 2)}`,
-      { isReplaced: true },
-    ),
+    playsLocal("local-long-path", "a local path of 18,000 characters that looks like a stack", longPath),
+    playsLocal("local-long-path-replaced", "the same, replaced while it fails", longPath, { isReplaced: true }),
     playsLocal("local-line-breaks", "a local path of 9,000 lines", (folder) => `${folder}/${"\n at (a".repeat(2500)}`),
     playsLocal("local-slashes", "a local path of 9,000 folders", (folder) => `${folder}${"/a".repeat(LENGTH / 2)}`),
   ],

@@ -6,7 +6,7 @@ import { type Attack, summary } from "../harness/attack.ts";
 import { beside } from "../harness/beside.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
 
-const LOADS_EACH = 4;
+const LOADS_EACH = 12;
 const SONG = wav({ rateHz: 8000, data: new Uint8Array(16_000).map((_, index) => (index * 31) & 0x3f) });
 const REFUSED = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const ANSWERED = `HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\nContent-Length: ${SONG.length}\r\nConnection: close\r\n\r\n`;

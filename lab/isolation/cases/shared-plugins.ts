@@ -16,8 +16,8 @@ const SLOW_LINKS = 34;
 const MANY_LINKS = 520;
 const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
 const HALL = "https://stand-in.bandcamp.com/track/hall";
-/** A song of an artist with a domain of its own. */
-const OWN_DOMAIN = "https://music.stand-in.example/track/garden";
+/** An artist's domain of its own. */
+const OWN_DOMAIN = "https://music.stand-in.example";
 
 /** A track of a plugin's source, as a client can write it. */
 function writtenTrack(sourceName: string, identifier: string, uri = identifier): string {
@@ -107,6 +107,13 @@ function breaker(
   };
 }
 
+/** Another song each time: links are cached. */
+function ownDomainSong({ context }: Attack, number: number): string {
+  const slug = `garden-${number}`;
+  context.sites.each.bandcamp.add({ kind: "track", title: slug, slug, tracks: [{ title: slug, slug, seconds: 26 }] });
+  return writtenTrack("bandcamp", `${OWN_DOMAIN}/track/${slug}`);
+}
+
 /** A link of Bandcamp's own that a stranger's page behind it makes fail. */
 function redirected(attack: Attack): string {
   const { context } = attack;
@@ -169,7 +176,7 @@ export const sharedPlugins: HostileLayer = {
     }),
     breaker("breaker-retry-after-domain", "a stranger's domain answers a song of Bandcamp with 429 for half an hour", {
       hostile: ({ context }) => writtenTrack("bandcamp", `https://${context.strangerHost(0)}/track/evil`),
-      honest: (honest) => starts(honest, writtenTrack("bandcamp", OWN_DOMAIN)),
+      honest: (honest) => starts(honest, (number) => ownDomainSong(honest, number)),
       expected: "plays",
     }),
     breaker("breaker-retry-after-redirect", "the same behind a redirect of Bandcamp's own", {

@@ -11,14 +11,18 @@ const POLL_MS = 25;
 /** More than what remains of the track before, and its silence. */
 const PACKETS = 20;
 
-/** Starts the track in players of its own; resolves with "plays" once there is audio, or with why there is none. */
-export async function starts(client: Attack, encoded: string): Promise<() => Promise<string>> {
+/** Starts the track, or that of the number, in players of its own; resolves with "plays" once there is audio, or with why there is none. */
+export async function starts(
+  client: Attack,
+  track: string | ((number: number) => string),
+): Promise<() => Promise<string>> {
   const bot = await client.session();
   const guildIds: string[] = [];
   for (let count = 0; count < PLAYERS; count++) guildIds.push(await client.join(bot));
   const last = new Map<string, Promise<unknown>>();
   let index = 0;
   return () => {
+    const encoded = typeof track === "string" ? track : track(index);
     const guildId = guildIds[index++ % PLAYERS]!;
     const next = (last.get(guildId) ?? Promise.resolve()).then(() => outcomeOf(client, bot, { guildId, encoded }));
     last.set(
