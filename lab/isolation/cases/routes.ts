@@ -44,7 +44,8 @@ function refusals(
       const strike = async () => {
         const answers: string[] = [];
         for (let round = 0; round < LOADS_EACH; round++) {
-          answers.push(...(await Promise.all(urls.map((url) => greedy.load(`${url}?round=${round}`)))));
+          // One after the other: each begins at the addresses that those before have left.
+          for (const url of urls) answers.push(await greedy.load(`${url}?round=${round}`));
         }
         await sleep(1000);
         return `${await barred(attack)}; ${summary(answers)}`;

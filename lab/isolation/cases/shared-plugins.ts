@@ -7,6 +7,7 @@ import { sleep } from "../../sleep.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import { beside } from "../harness/beside.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
+import { FOREIGN_VARIABLES } from "../harness/node-context.ts";
 import { starts } from "./starts.ts";
 
 const FEEDS = 60;
@@ -155,6 +156,22 @@ const getyarnLink: HostileCase = {
   },
 };
 
+/** The programs that plugins run see the node's language, and nothing of what belongs to other programs. */
+const programEnvironment: HostileCase = {
+  name: "program-environment",
+  what: "a link makes yt-dlp print the names of its variables",
+  node: "shared",
+  arm: (attack) => async () => {
+    const { ytdlp } = attack.context.sites.each;
+    const answer = await attack.load("ytdl:https://videos.example/environment");
+    const names = ytdlp.calls.at(-1)?.env ?? [];
+    const foreign = FOREIGN_VARIABLES.filter((name) => names.includes(name));
+    if (foreign.length > 0) attack.problems.push(`yt-dlp gets ${foreign.join(", ")}`);
+    if (!names.includes("LANG") || !names.includes("PATH")) attack.problems.push("yt-dlp gets no LANG or no PATH");
+    return `${answer}; ${names.length} variables`;
+  },
+};
+
 export const sharedPlugins: HostileLayer = {
   layer: "plugin",
   cases: [
@@ -185,5 +202,6 @@ export const sharedPlugins: HostileLayer = {
       expected: "load: track",
     }),
     getyarnLink,
+    programEnvironment,
   ],
 };

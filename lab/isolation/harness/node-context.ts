@@ -19,6 +19,8 @@ export type NodeSetting = "plain" | "shared" | "routed";
 const KEY_NAMES = ["greedy", "honest", "getyarn-only"] as const;
 export type KeyName = (typeof KEY_NAMES)[number];
 
+/** Variables of the node that belong to other programs. */
+export const FOREIGN_VARIABLES = ["DATABASE_URL", "SENTRY_DSN", "REDIS"];
 /** Only Linux lets a program send from all of 127.0.0.0/8 without further ado. */
 const ROUTED_BLOCK = "127.16.0.0/28";
 /** Some tens of megabytes for client data, so that a case fills them in seconds. */
@@ -47,7 +49,11 @@ export class NodeContext {
     this.#folder = parts.folder;
     this.#strangers = parts.strangers;
     this.#setStranger = parts.setStranger;
-    this.environment = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MEGABYTES}` };
+    this.environment = {
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MEGABYTES}`,
+      LANG: "C.UTF-8",
+      ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, `value of ${name}`])),
+    };
     const hosts = this.#strangers.hosts(...Array.from({ length: STRANGERS }, (_, index) => this.strangerHost(index)));
     this.args = [
       ...parts.sites.args,
