@@ -63,7 +63,5 @@ export const localFiles: HostileLayer = {
   cases: [
     playsLocal("local-long-path", "a local path of 18,000 characters that looks like a stack", longPath),
     playsLocal("local-long-path-replaced", "the same, replaced while it fails", longPath, { isReplaced: true }),
-    playsLocal("local-line-breaks", "a local path of 9,000 lines", (folder) => `${folder}/${"\n at (a".repeat(2500)}`),
-    playsLocal("local-slashes", "a local path of 9,000 folders", (folder) => `${folder}${"/a".repeat(LENGTH / 2)}`),
   ],
 };
