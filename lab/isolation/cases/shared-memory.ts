@@ -1,13 +1,13 @@
 // Memory and sessions that all clients share: one key stores, waits and sends bodies until no more is left.
 
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
+import { HANG } from "../../media-server/answer-plan.ts";
 import { sleep } from "../../sleep.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import { beside } from "../harness/beside.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
 import { manyTimes } from "./many-times.ts";
 
-const ANY_TRACK = encodeTrack(httpTrack("http://127.0.0.1:9/none.mp3", { details: ["mp3"] }));
 /** A session beyond the number that may wait. */
 const WAITING = 1010;
 /** So many refusals, and all memory is used up. */
@@ -16,8 +16,15 @@ const VICTIM = "777000000000000001";
 const BODY_BYTES = 60_000;
 const SENT_BYTES = 40_000;
 
-function withUserData(lengthBytes: number): object {
-  return { track: { encoded: ANY_TRACK, userData: { text: "u".repeat(lengthBytes) } }, paused: true };
+/** The track never fails, as its site does not answer: a player without a track keeps nothing. */
+function withUserData(attack: Attack, lengthBytes: number): object {
+  const encoded = encodeTrack(
+    httpTrack(
+      attack.serve("a.mp3", () => HANG),
+      { details: ["mp3"] },
+    ),
+  );
+  return { track: { encoded, userData: { text: "u".repeat(lengthBytes) } }, paused: true };
 }
 
 function guild(index: number): string {
@@ -27,9 +34,10 @@ function guild(index: number): string {
 /** An honest client that makes a new player with so much data each time. */
 async function newPlayers(honest: Attack, lengthBytes: number) {
   const bot = await honest.session();
+  const body = withUserData(honest, lengthBytes);
   return {
     expected: "200",
-    honest: (number: number) => honest.patch(bot, guild(number), withUserData(lengthBytes)),
+    honest: (number: number) => honest.patch(bot, guild(number), body),
   };
 }
 
@@ -42,7 +50,7 @@ const keyMemory: HostileCase = {
     const twin = await newPlayers(attack.as("honest"), 3000);
     const greedy = attack.as("greedy");
     const bots = [await greedy.openSession(), await greedy.openSession(), await greedy.openSession()];
-    const text = JSON.stringify(withUserData(250_000));
+    const text = JSON.stringify(withUserData(greedy, 250_000));
     const strike = async () => {
       const answers: string[] = [];
       await manyTimes(attack, 600, async (index) => {
@@ -128,20 +136,26 @@ const slowBodies: HostileCase = {
 
 const strangersBodies: HostileCase = {
   name: "slow-bodies-strange",
-  what: "a stranger sends 40 bodies of almost 4 MiB, to paths that are open to everybody, and stops within each of them",
+  what: "a stranger stops within 217 bodies of up to 4 MiB, to paths that are open to everybody",
   node: "shared",
   arm: async (attack) => {
     const twin = await newPlayers(attack.as("honest"), SENT_BYTES);
     const stranger = attack.as("greedy", { localAddress: "127.0.0.6" });
     const strike = async () => {
-      for (const path of ["/v4/websocket", "/dashboard/login"]) {
+      // Large ones first, and small ones into what they leave.
+      const bodies = [
+        { path: "/v4/websocket", count: 8, sizeBytes: 4 * 2 ** 20 },
+        { path: "/dashboard/login", count: 9, sizeBytes: 4 * 2 ** 20 },
+        { path: "/dashboard/login", count: 200, sizeBytes: SENT_BYTES },
+      ];
+      for (const { path, count, sizeBytes } of bodies) {
         const head =
           `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
-          `Content-Length: ${4 * 2 ** 20}\r\n\r\n`;
-        await halfBodies(stranger, { count: 20, head, sentBytes: 4 * 2 ** 20 - 1000 });
+          `Content-Length: ${sizeBytes}\r\n\r\n`;
+        await halfBodies(stranger, { count, head, sentBytes: sizeBytes - 1000 });
       }
       await sleep(2000);
-      return "40 bodies without their end";
+      return "217 bodies without their end";
     };
     return () => beside(attack, { ...twin, strike });
   },
