@@ -56,11 +56,10 @@ export async function beside(
       await sleep(INTERVAL_MS);
     }
   };
-  const repeating = repeat();
-  const answer = await strike().finally(() => {
+  const striking = strike().finally(() => {
     isOver = true;
   });
-  await repeating;
+  const [answer] = await Promise.all([striking, repeat()]);
   const results = await Promise.all(during);
   const failed = otherThan(expected, results);
   if (failed.length > 0) problems.push(`the honest client beside it: ${summary(failed)}, of ${results.length}`);
