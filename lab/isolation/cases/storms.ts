@@ -119,15 +119,8 @@ export const storms: HostileLayer = {
     storm("filter-storm", "600 changes of own filters, 4 ms apart", (index) => ({
       filters: { pluginFilters: { tonearm: EFFECTS[index % EFFECTS.length] } },
     })),
-    storm("timescale-storm", "600 changes of the speed, 4 ms apart, each another one", (index) => ({
-      filters: { timescale: { speed: 0.7 + (index % 397) / 500, pitch: 1 + (index % 89) / 300 } },
-    })),
-    storm("fade-storm", "600 changes of the fades and seeks into them, 4 ms apart", (index) => ({
-      position: index * 100,
-      filters: { pluginFilters: { tonearm: { fadeIn: { duration: 50 + index }, crossfade: { duration: 3000 } } } },
-    })),
     {
-      name: "crossfade-storm",
+      name: "fade-storm",
       what: "200 tracks that replace each other with a crossfade of 30 s",
       seconds: 6,
       arm: async (attack) => {
