@@ -10,12 +10,13 @@ export async function manyTimes(
   attack: Pick<Attack, "seconds">,
   count: number,
   work: (index: number) => Promise<unknown>,
+  width = WIDTH,
 ): Promise<number> {
   const endsAtMs = performance.now() + attack.seconds * 1000;
   let next = 0;
   const runNext = async (): Promise<void> => {
     while (next < count && performance.now() < endsAtMs) await work(next++);
   };
-  await Promise.all(Array.from({ length: WIDTH }, runNext));
+  await Promise.all(Array.from({ length: width }, runNext));
   return next;
 }

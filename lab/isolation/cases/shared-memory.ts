@@ -10,7 +10,9 @@ import { manyTimes } from "./many-times.ts";
 
 /** A session beyond the number that may wait. */
 const WAITING = 1010;
-/** So many refusals, and all memory is used up. */
+/** Large ones first, and small ones into what they leave. */
+const SIZES_BYTES = [250_000, 20_000, 2000];
+/** So many refusals, and nothing of that size has room any more. */
 const REFUSALS = 8;
 const VICTIM = "777000000000000001";
 const BODY_BYTES = 60_000;
@@ -43,20 +45,25 @@ async function newPlayers(honest: Attack, lengthBytes: number) {
 
 const keyMemory: HostileCase = {
   name: "key-memory",
-  what: "a key stores userData of 250 kB with many players, in three sessions",
+  what: "a key stores userData of up to 250 kB with many players, in three sessions",
   node: "shared",
   seconds: 10,
   arm: async (attack) => {
     const twin = await newPlayers(attack.as("honest"), 3000);
     const greedy = attack.as("greedy");
     const bots = [await greedy.openSession(), await greedy.openSession(), await greedy.openSession()];
-    const text = JSON.stringify(withUserData(greedy, 250_000));
+    const texts = SIZES_BYTES.map((sizeBytes) => JSON.stringify(withUserData(greedy, sizeBytes)));
     const strike = async () => {
       const answers: string[] = [];
-      await manyTimes(attack, 600, async (index) => {
-        if (answers.filter((answer) => answer !== "200").length >= REFUSALS) return;
-        answers.push(await greedy.patch(bots[index % bots.length]!, guild(index), text));
-      });
+      for (const [round, text] of texts.entries()) {
+        let refusals = 0;
+        await manyTimes(attack, 600, async (index) => {
+          if (refusals >= REFUSALS) return;
+          const answer = await greedy.patch(bots[index % bots.length]!, guild(1000 * round + index), text);
+          if (answer !== "200") refusals += 1;
+          answers.push(answer);
+        });
+      }
       await sleep(1500);
       return `PATCH: ${summary(answers)}`;
     };
@@ -96,21 +103,33 @@ const keyWaiting: HostileCase = {
   },
 };
 
+interface HalfBodies {
+  readonly count: number;
+  readonly head: string;
+  readonly sentBytes: number;
+  /** Then they are sent one after the other. */
+  readonly pauseMs?: number;
+}
+
 /** Sends requests with a body that stops within it, over so many connections. */
-async function halfBodies(
-  client: Attack,
-  { count, head, sentBytes }: { readonly count: number; readonly head: string; readonly sentBytes: number },
-): Promise<void> {
+async function halfBodies(client: Attack, { count, head, sentBytes, pauseMs = 0 }: HalfBodies): Promise<void> {
   const part = Buffer.alloc(sentBytes, "u");
-  await manyTimes(client, count, async () => {
-    const socket = await client.connect();
-    socket.resume();
-    await new Promise<void>((resolve) => {
-      socket.once("close", () => resolve());
-      socket.write(head);
-      socket.write(part, () => resolve());
-    });
-  });
+  const width = pauseMs > 0 ? 1 : undefined;
+  await manyTimes(
+    client,
+    count,
+    async () => {
+      const socket = await client.connect();
+      socket.resume();
+      await new Promise<void>((resolve) => {
+        socket.once("close", () => resolve());
+        socket.write(head);
+        socket.write(part, () => resolve());
+      });
+      if (pauseMs > 0) await sleep(pauseMs);
+    },
+    width,
+  );
 }
 
 const slowBodies: HostileCase = {
@@ -146,13 +165,18 @@ const strangersBodies: HostileCase = {
       const bodies = [
         { path: "/v4/websocket", count: 7, sizeBytes: 4 * 2 ** 20 },
         { path: "/dashboard/login", count: 8, sizeBytes: 4 * 2 ** 20 },
-        { path: "/dashboard/login", count: 200, sizeBytes: SENT_BYTES },
+        { path: "/dashboard/login", count: 200, sizeBytes: SENT_BYTES, pauseMs: 5 },
       ];
-      for (const { path, count, sizeBytes } of bodies) {
+      for (const { path, count, sizeBytes, pauseMs } of bodies) {
         const head =
           `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
           `Content-Length: ${sizeBytes}\r\n\r\n`;
-        await halfBodies(stranger, { count, head, sentBytes: sizeBytes - 1000 });
+        await halfBodies(stranger, {
+          count,
+          head,
+          sentBytes: sizeBytes - 1000,
+          ...(pauseMs === undefined ? {} : { pauseMs }),
+        });
       }
       await sleep(2000);
       return "215 bodies without their end";
