@@ -17,6 +17,8 @@ const REFUSALS = 8;
 const VICTIM = "777000000000000001";
 const BODY_BYTES = 60_000;
 const SENT_BYTES = 40_000;
+/** Until the node has read large bodies. */
+const ARRIVAL_MS = 1500;
 
 /** The track never fails, as its site does not answer: a player without a track keeps nothing. */
 function withUserData(attack: Attack, lengthBytes: number): object {
@@ -157,6 +159,7 @@ const strangersBodies: HostileCase = {
   name: "slow-bodies-strange",
   what: "a stranger stops within 215 bodies of up to 4 MiB, to paths that are open to everybody",
   node: "shared",
+  seconds: 8,
   arm: async (attack) => {
     const twin = await newPlayers(attack.as("honest"), SENT_BYTES);
     const stranger = attack.as("greedy", { localAddress: "127.0.0.6" });
@@ -177,6 +180,7 @@ const strangersBodies: HostileCase = {
           sentBytes: sizeBytes - 1000,
           ...(pauseMs === undefined ? {} : { pauseMs }),
         });
+        if (pauseMs === undefined) await sleep(ARRIVAL_MS);
       }
       await sleep(2000);
       return "215 bodies without their end";

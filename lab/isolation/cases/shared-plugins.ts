@@ -17,7 +17,7 @@ const SLOW_LINKS = 34;
 const MANY_LINKS = 520;
 const CLIP = "https://getyarn.io/yarn-clip/0a1b2c3d-1111-2222-3333-444455556666";
 const HALL = "https://stand-in.bandcamp.com/track/hall";
-/** An artist's domain of its own. */
+/** An artist's own domain. */
 const OWN_DOMAIN = "https://music.stand-in.example";
 
 /** A track of a plugin's source, as a client can write it. */

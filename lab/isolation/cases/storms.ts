@@ -72,7 +72,7 @@ const EFFECTS = [
   { reverb: { roomSize: 0.2 }, chorus: {}, flanger: {} },
 ];
 
-/** Paused players with a song each that are resumed and paused again in turn: each has to decode anew. */
+/** Paused players with a song each that are resumed and paused again in turn: each has to decode again. */
 const resumesInTurn: HostileCase = {
   name: "resumes-in-turn",
   what: "400 paused players with an MP3 are resumed in turn, and paused again",
