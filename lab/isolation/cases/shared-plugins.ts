@@ -25,7 +25,7 @@ function writtenTrack(sourceName: string, identifier: string, uri = identifier):
   return encodeTrack(httpTrack(identifier, { sourceName, uri, details: [] }));
 }
 
-/** Plays so many links of Bandcamp whose pages never answer, each in a player of its own. */
+/** Plays so many links of Bandcamp whose pages never answer, each in another player. */
 async function slowLinks(client: Attack, count: number): Promise<string> {
   const bot = await client.session();
   const statuses = await Promise.all(

@@ -11,7 +11,10 @@ const POLL_MS = 25;
 /** More than what remains of the track before, and its silence. */
 const PACKETS = 20;
 
-/** Starts the track, or that of the number, in separate players; resolves with "plays" once there is audio, or with why there is none. */
+/**
+ * Starts the track, or that of the number, in separate players; resolves with "plays" once there is audio, or with why
+ * there is none.
+ */
 export async function starts(
   client: Attack,
   track: string | ((number: number) => string),
