@@ -3,12 +3,18 @@
 import { clients } from "./cases/clients.ts";
 import { frameLinks } from "./cases/frame-links.ts";
 import { hostileSites } from "./cases/hostile-sites.ts";
+import { localFiles } from "./cases/local-files.ts";
+import { logins } from "./cases/logins.ts";
 import { matroskaLinks } from "./cases/matroska-links.ts";
 import { mp4Links } from "./cases/mp4-links.ts";
 import { oggLinks } from "./cases/ogg-links.ts";
 import { opusLinks } from "./cases/opus-links.ts";
 import { playlistLinks } from "./cases/playlist-links.ts";
 import { rateLinks } from "./cases/rate-links.ts";
+import { routes } from "./cases/routes.ts";
+import { sharedMemory } from "./cases/shared-memory.ts";
+import { sharedPlugins } from "./cases/shared-plugins.ts";
+import { storms } from "./cases/storms.ts";
 import { untrustedInput } from "./cases/untrusted-input.ts";
 import { voiceGateways } from "./cases/voice-gateways.ts";
 import type { HostileLayer } from "./harness/hostile-case.ts";
@@ -25,4 +31,10 @@ export const LAYERS: readonly HostileLayer[] = [
   voiceGateways,
   clients,
   untrustedInput,
+  storms,
+  localFiles,
+  sharedMemory,
+  sharedPlugins,
+  logins,
+  routes,
 ];

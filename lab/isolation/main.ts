@@ -3,7 +3,9 @@
 // failed.
 
 import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import type { NodeCommand } from "../bench/node-process.ts";
 import { NODE_COMMAND, typedCommand } from "../programs.ts";
 import { LAYERS } from "./cases.ts";
 import { runGenerate } from "./fuzz/generate-command.ts";
@@ -18,6 +20,7 @@ const HELP = `Attacks a v4 node with hostile cases while control players play, a
   ${typedCommand("isolation")} http://127.0.0.1:2333 --password PASSWORD  # on a running one
 
   --password TEXT   the node's password, default youshallnotpass
+  --node FILE       the bin/tonearm.js of another checkout, as our own node
   --case NAMES      cases to run, separated by commas; a part of a name or of a layer is enough
   --quick           a selection of twelve cases, with short windows
   --list            list the cases
@@ -49,6 +52,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     password: { type: "string", default: "youshallnotpass" },
+    node: { type: "string" },
     case: { type: "string" },
     quick: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -85,8 +89,9 @@ async function run(cases: readonly NamedCase[]): Promise<number> {
   const onLine = (line: string) => (values.log ? console.error(`        node: ${line}`) : undefined);
   console.log(HEADER);
   const results = await runCases({
-    startNode: async () => (url === undefined ? startOwnNode(onLine) : runningNode(url, values.password)),
-    cases,
+    startNode: async (setting) =>
+      url === undefined ? startOwnNode(onLine, { setting, ...otherNode() }) : runningNode(url, values.password),
+    cases: url === undefined ? cases : withoutSettings(cases),
     seed: Number(values.seed),
     ...(values.quick ? { controlSeconds: 1.5, attackSecondsMax: 2 } : {}),
     onResult: (result) => console.log(formatResult(result)),
@@ -96,6 +101,20 @@ async function run(cases: readonly NamedCase[]): Promise<number> {
     await writeFile(values.json, `${JSON.stringify({ seed: Number(values.seed), results }, undefined, 2)}\n`);
   }
   return results.some(({ outcome }) => outcome === "fail") ? 1 : 0;
+}
+
+function otherNode(): { readonly command?: NodeCommand } {
+  if (values.node === undefined) return {};
+  return { command: { name: values.node, command: process.execPath, args: [resolve(values.node), "start"] } };
+}
+
+/** A running node cannot be given other settings. */
+function withoutSettings(cases: readonly NamedCase[]): readonly NamedCase[] {
+  const usable = cases.filter(({ node = "plain" }) => node === "plain");
+  if (usable.length < cases.length) {
+    console.log(`${cases.length - usable.length} cases need a node with their own settings and are not run\n`);
+  }
+  return usable;
 }
 
 function chosenCases(): NamedCase[] {

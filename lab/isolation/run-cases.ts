@@ -8,6 +8,7 @@ import { within } from "../within.ts";
 import { Attack } from "./harness/attack.ts";
 import { Harness } from "./harness/harness.ts";
 import type { HostileCase, Strike } from "./harness/hostile-case.ts";
+import type { NodeSetting } from "./harness/node-context.ts";
 import type { NodeUnderTest } from "./harness/node-under-test.ts";
 import {
   judge,
@@ -23,7 +24,7 @@ export interface NamedCase extends HostileCase {
 }
 
 interface RunOptions {
-  readonly startNode: () => Promise<NodeUnderTest>;
+  readonly startNode: (setting: NodeSetting) => Promise<NodeUnderTest>;
   readonly cases: readonly NamedCase[];
   readonly seed: number;
   /** Length of the first control, and maximum play time of hostile tracks; by default the cases set it. */
@@ -60,11 +61,14 @@ const MEMORY_POLL_MS = 500;
 const MEMORY_NOISE_BYTES = 16e6;
 
 export async function runCases(options: RunOptions): Promise<CaseResult[]> {
-  const harness = await Harness.start(options.startNode);
+  const harness = await Harness.start(options.startNode, options.cases[0]?.node);
   const results: CaseResult[] = [];
   try {
     for (const hostile of options.cases) {
-      await harness.restore({ wasHarmed: results.at(-1)?.outcome === "fail" });
+      await harness.restore({
+        wasHarmed: results.at(-1)?.outcome === "fail",
+        setting: hostile.node ?? "plain",
+      });
       const result = await runCase(harness, hostile, options);
       options.onResult?.(result);
       results.push(result);
@@ -82,7 +86,7 @@ async function runCase(harness: Harness, hostile: NamedCase, options: RunOptions
   });
   const attempts = [first];
   if (first.problems.length > 0 && lossesIn(first).length === 0) {
-    await harness.restore({ wasHarmed: true });
+    await harness.restore({ wasHarmed: true, setting: hostile.node ?? "plain" });
     attempts.push(await attempt(harness, hostile, { ...options, controlSeconds: Math.min(first.attack.seconds, 20) }));
   }
   const { layer, name, what } = hostile;
@@ -101,8 +105,8 @@ async function attempt(
   const beforeBytes = await node.memoryBytes();
   const [messageCount, lostBefore] = [players.messageCount, node.lostWorkers];
   const seconds = Math.min(hostile.seconds ?? ATTACK_SECONDS, attackSecondsMax);
-  const { url, password } = node;
-  const attack = await Attack.start({ url, password, post, random: seededRandom(seed), seconds });
+  const { url, password, context } = node;
+  const attack = await Attack.start({ url, password, context, post, random: seededRandom(seed), seconds });
   const strike = await armed(hostile, attack);
   let answer = "";
   const window = await harness.measure(async () => {
@@ -115,6 +119,7 @@ async function attempt(
     control,
     attack: window,
     losses: [...attack.problems, ...(hasNodeEnded ? [] : await players.lossesSince(messageCount))],
+    delays: attack.delays,
     lostWorkers: node.lostWorkers - lostBefore,
     hasNodeEnded,
     memory: await memoryCourse(node, beforeBytes),

@@ -20,6 +20,8 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Null sends no Authorization header. Default: the right one. */
   readonly password?: string | null;
+  /** Ends the request, and its connection. */
+  readonly signal?: AbortSignal;
 }
 
 const REPLY_TIMEOUT_MS = 15_000;
@@ -27,10 +29,13 @@ const REPLY_TIMEOUT_MS = 15_000;
 export class NodeClient {
   readonly url: string;
   readonly password: string;
+  readonly #connection: { readonly localAddress?: string };
 
-  constructor(url: string, password: string) {
+  /** `localAddress`: where its connections come from. */
+  constructor(url: string, password: string, connection: { readonly localAddress?: string } = {}) {
     this.url = url.replace(/\/+$/, "");
     this.password = password;
+    this.#connection = connection;
   }
 
   request(method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
@@ -45,7 +50,14 @@ export class NodeClient {
     };
     const send = this.url.startsWith("https:") ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const request = send(`${this.url}${path}`, { method, headers, agent: false, timeout: REPLY_TIMEOUT_MS });
+      const request = send(`${this.url}${path}`, {
+        ...this.#connection,
+        method,
+        headers,
+        agent: false,
+        timeout: REPLY_TIMEOUT_MS,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
       request.on("error", reject);
       request.on("timeout", () => request.destroy(new Error(`no answer to ${method} ${path} in time`)));
       request.on("response", (response) => readReply(response).then(resolve, reject));

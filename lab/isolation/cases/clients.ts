@@ -6,11 +6,10 @@ import { sleep } from "../../sleep.ts";
 import type { Bot } from "../../test-environment/bot.ts";
 import { type Attack, summary } from "../harness/attack.ts";
 import type { HostileCase, HostileLayer } from "../harness/hostile-case.ts";
+import { manyTimes } from "./many-times.ts";
 
 const BODY_BYTES_MAX = 4 * 2 ** 20 - 100;
 const GUILD = "680000000000000001";
-/** Concurrent requests. */
-const WIDTH = 32;
 
 /** The start, the piece as often as fits into a body of 4 MiB, the end. */
 function filled(start: string, piece: string, end: string): string {
@@ -59,17 +58,6 @@ function posts(
       };
     },
   };
-}
-
-/** Runs `count` requests, some at a time, until the time is over. */
-async function manyTimes(attack: Attack, count: number, work: (index: number) => Promise<unknown>): Promise<number> {
-  const endsAtMs = performance.now() + attack.seconds * 1000;
-  let next = 0;
-  const runNext = async (): Promise<void> => {
-    while (next < count && performance.now() < endsAtMs) await work(next++);
-  };
-  await Promise.all(Array.from({ length: WIDTH }, runNext));
-  return next;
 }
 
 function guild(index: number): string {

@@ -189,7 +189,7 @@ export const untrustedInput: HostileLayer = {
       arm: (attack) => {
         const bands = `{"op":"equalizer","guildId":"1","bands":[${"{},".repeat(1_390_000)}{}]}`;
         return async () => {
-          const bot = await attack.openSession("/v3/websocket").catch(() => undefined); // a node without v3
+          const bot = await attack.openSession({ path: "/v3/websocket" }).catch(() => undefined); // a node without v3
           if (bot === undefined) return "no v3 here";
           for (let count = 0; count < 3; count++) bot.send(bands);
           await sleep(attack.seconds * 1000);
@@ -201,7 +201,7 @@ export const untrustedInput: HostileLayer = {
       name: "v3-digits",
       what: "op volume of v3 with 4 million digits",
       arm: (attack) => async () => {
-        const bot = await attack.openSession("/v3/websocket").catch(() => undefined); // a node without v3
+        const bot = await attack.openSession({ path: "/v3/websocket" }).catch(() => undefined); // a node without v3
         bot?.send(`{"op":"volume","guildId":"1","volume":${"9".repeat(4_000_000)}}`);
         await sleep(attack.seconds * 1000);
         return bot === undefined ? "no v3 here" : "sent";

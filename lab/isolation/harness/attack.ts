@@ -1,18 +1,24 @@
 // The tools of a hostile case: sites to direct the node to, an attacker's sessions and players, raw HTTP and TCP. One
 // instance per run of a case; everything it has opened is closed with it.
 
+import { setMaxListeners } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { encodeTrack, httpTrack } from "../../conformance/workbench/encoded-track.ts";
 import { NodeClient } from "../../conformance/workbench/node-client.ts";
 import { type Answer, plainPlan } from "../../media-server/answer-plan.ts";
 import { type LoggedRequest, MediaServer } from "../../media-server/media-server.ts";
-import { Bot, type NodeMessage } from "../../test-environment/bot.ts";
+import { Bot, type BotOptions, type NodeMessage } from "../../test-environment/bot.ts";
 import { within } from "../../within.ts";
 import type { ListeningPost } from "./listening-post.ts";
+import type { KeyName, NodeContext } from "./node-context.ts";
 
 interface AttackOptions {
   readonly url: string;
   readonly password: string;
+  /** The address of loopback that it connects from; undefined: the usual one. */
+  readonly localAddress?: string;
+  /** Undefined where the node has only a password. */
+  readonly context?: NodeContext | undefined;
   readonly post: Pick<ListeningPost, "issueVoice" | "audioPackets">;
   /** 0 (inclusive) to 1 (exclusive), the same in each run of one seed. */
   readonly random: () => number;
@@ -67,22 +73,34 @@ export class Attack {
   readonly random: () => number;
   readonly seconds: number;
   /** Problems that the case itself has found, apart from the control players' audio. */
-  readonly problems: string[] = [];
+  readonly problems: string[];
+  /** Likewise, what a busy machine may cause as well. */
+  readonly delays: string[];
   readonly #options: AttackOptions;
   readonly #scripts = new Map<string, Script>();
   readonly #bots: Bot[] = [];
   readonly #sockets: Socket[] = [];
   readonly #servers: Server[] = [];
   readonly #closing: (() => void)[] = [];
+  readonly #end = new AbortController();
   readonly #media: MediaServer;
+  readonly #others: Attack[] = [];
   #bot: Promise<Bot> | undefined;
-  #siteCount = 0;
 
-  private constructor(options: AttackOptions, media: MediaServer, scripts: Map<string, Script>) {
+  private constructor(
+    options: AttackOptions,
+    media: MediaServer,
+    scripts: Map<string, Script>,
+    findings: Pick<Attack, "problems" | "delays"> = { problems: [], delays: [] },
+  ) {
     this.#options = options;
     this.#media = media;
     this.#scripts = scripts;
-    this.http = new NodeClient(options.url, options.password);
+    this.problems = findings.problems;
+    this.delays = findings.delays;
+    const { localAddress } = options;
+    setMaxListeners(0, this.#end.signal); // one for each request
+    this.http = new NodeClient(options.url, options.password, localAddress === undefined ? {} : { localAddress });
     this.random = options.random;
     this.seconds = options.seconds;
   }
@@ -93,9 +111,34 @@ export class Attack {
     return new Attack(options, await MediaServer.start({ script }), scripts);
   }
 
+  /** Keys, sites and files of a node with the setting "shared" or "routed". */
+  get context(): NodeContext {
+    if (this.#options.context === undefined) throw new Error("the case needs a node with another setting");
+    return this.#options.context;
+  }
+
+  /** The node's password, or the key that this client has. */
+  get password(): string {
+    return this.#options.password;
+  }
+
+  /** Aborts with the end of the attack, which also ends its requests. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Another client of the node, with a key or, undefined, the same password. It is closed with this one. */
+  as(key: KeyName | undefined, { localAddress }: { readonly localAddress?: string } = {}): Attack {
+    const password = key === undefined ? this.password : this.context.keys[key];
+    const options = { ...this.#options, password, ...(localAddress === undefined ? {} : { localAddress }) };
+    const other = new Attack(options, this.#media, this.#scripts, this);
+    this.#others.push(other);
+    return other;
+  }
+
   /** A site for this path: `answer` answers everything below the URL's folder. */
   serve(path: string, answer: Script): string {
-    const site = `s${++this.#siteCount}`;
+    const site = `s${this.#scripts.size + 1}`;
     this.#scripts.set(site, answer);
     return `${this.#media.url}/${site}/${path}`;
   }
@@ -107,33 +150,37 @@ export class Attack {
   }
 
   /** A TCP server; `onRequest` is called for each connection once the request's header has arrived. */
-  async serveRaw(onRequest: (socket: Socket, head: string) => void, path = "song.mp3"): Promise<string> {
+  async serveRaw(
+    onRequest: (socket: Socket, head: string) => void,
+    path = "song.mp3",
+    address = "127.0.0.1",
+  ): Promise<string> {
     const server = createServer((socket) => {
       this.#keep(socket);
       socket.once("data", (head) => onRequest(socket, head.toString("latin1")));
     });
     this.#servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/${path}`;
+    await new Promise<void>((resolve) => server.listen(0, address, resolve));
+    const bound = server.address();
+    return `http://${address}:${typeof bound === "object" ? bound?.port : 0}/${path}`;
   }
 
   /** A TCP connection to the node. */
   async connect(): Promise<Socket> {
-    const { hostname, port } = new URL(this.http.url);
-    const socket = connect(Number(port), hostname);
+    const socket = this.#dial();
     this.#keep(socket);
     await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve));
     return socket;
   }
 
   /** Opens a new session. */
-  async openSession(path?: string): Promise<Bot> {
+  async openSession(options: Pick<BotOptions, "path" | "userId" | "sessionId"> = {}): Promise<Bot> {
     const bot = await Bot.connect({
       url: this.http.url,
       password: this.#options.password,
       userId: `${HOSTILE_USER.slice(0, -4)}${1000 + this.#bots.length}`,
-      ...(path === undefined ? {} : { path }),
+      ...(this.#options.localAddress === undefined ? {} : { connect: () => this.#dial() }),
+      ...options,
     });
     this.#bots.push(bot);
     return bot;
@@ -162,7 +209,8 @@ export class Attack {
   /** The status of any request; the error when there is no answer. */
   async answerTo(method: string, path: string, body?: unknown): Promise<string> {
     const headers = { "Content-Type": "application/json" };
-    const asked = this.http.request(method, path, body === undefined ? {} : { body, headers });
+    const { signal } = this;
+    const asked = this.http.request(method, path, body === undefined ? { signal } : { body, headers, signal });
     const reply = await within(asked, this.seconds * 1000).catch((error: Error) => error);
     if (reply === undefined) return "no answer yet";
     return reply instanceof Error ? reply.message : String(reply.status);
@@ -175,7 +223,8 @@ export class Attack {
 
   /** The answer of loadtracks, in a few words. */
   async load(identifier: string, timeoutMs = this.seconds * 1000): Promise<string> {
-    const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`);
+    const { signal } = this;
+    const asked = this.http.get(`/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`, { signal });
     const reply = await within(asked, timeoutMs);
     if (reply === undefined) return "load: no answer yet";
     const data = reply.json?.data;
@@ -213,12 +262,28 @@ export class Attack {
   }
 
   async close(): Promise<void> {
+    this.#release();
+    for (const other of this.#others) other.#release();
+    await this.#media.close();
+  }
+
+  #release(): void {
+    this.#end.abort(new Error("the attack is over"));
     // The end of a session ends its players.
     for (const bot of this.#bots) bot.close();
     for (const close of this.#closing) close();
     for (const socket of this.#sockets) socket.destroy();
     for (const server of this.#servers) server.close();
-    await this.#media.close();
+  }
+
+  #dial(): Socket {
+    const { hostname, port } = new URL(this.http.url);
+    const { localAddress } = this.#options;
+    return connect({
+      host: hostname,
+      port: Number(port),
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
   }
 
   #keep(socket: Socket): void {

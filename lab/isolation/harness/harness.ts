@@ -4,6 +4,7 @@
 import { sleep } from "../../sleep.ts";
 import { ControlPlayers } from "./control-players.ts";
 import { ListeningPost, type WindowResult } from "./listening-post.ts";
+import type { NodeSetting } from "./node-context.ts";
 import type { NodeUnderTest } from "./node-under-test.ts";
 import { longestGapMs } from "./verdict.ts";
 
@@ -14,14 +15,16 @@ const SETTLED_WINDOW_MS = 500;
 const SETTLED_GAP_MS = 100;
 const SETTLE_TRIES = 20;
 
+type StartNode = (setting: NodeSetting) => Promise<NodeUnderTest>;
+
 export class Harness {
   readonly post: ListeningPost;
-  readonly #startNode: () => Promise<NodeUnderTest>;
+  readonly #startNode: StartNode;
   #node: NodeUnderTest;
   #players: ControlPlayers;
 
   private constructor(
-    startNode: () => Promise<NodeUnderTest>,
+    startNode: StartNode,
     parts: { node: NodeUnderTest; post: ListeningPost; players: ControlPlayers },
   ) {
     this.#startNode = startNode;
@@ -30,12 +33,12 @@ export class Harness {
     this.#players = parts.players;
   }
 
-  /** `startNode` is called again whenever the node has ended. */
-  static async start(startNode: () => Promise<NodeUnderTest>): Promise<Harness> {
+  /** `startNode` is called again whenever the node has ended, or a case needs another setting. */
+  static async start(startNode: StartNode, setting: NodeSetting = "plain"): Promise<Harness> {
     const post = await ListeningPost.start();
     let node: NodeUnderTest | undefined;
     try {
-      node = await startNode();
+      node = await startNode(setting);
       await post.askVersion(node.url);
       const harness = new Harness(startNode, { node, post, players: await ControlPlayers.start(node, post) });
       await harness.#settle();
@@ -59,11 +62,12 @@ export class Harness {
    * Resolves when all control players play, and have for a moment. Throws when that cannot be achieved. After an attack
    * that has done harm, our own node is restarted: the state after one case is no fair start for the next.
    */
-  async restore({ wasHarmed }: { readonly wasHarmed: boolean }): Promise<void> {
-    if (this.#node.hasEnded || (wasHarmed && this.#node.isOurs)) {
-      await this.#restartNode();
+  async restore({ wasHarmed, setting }: { readonly wasHarmed: boolean; readonly setting: NodeSetting }): Promise<void> {
+    const isOther = this.#node.setting !== setting;
+    if (this.#node.hasEnded || ((wasHarmed || isOther) && this.#node.isOurs)) {
+      await this.#restartNode(setting);
     } else if ((await this.#players.lossesSince(this.#players.messageCount)).length > 0) {
-      await this.#restartPlayers().catch(() => this.#restartNode());
+      await this.#restartPlayers().catch(() => this.#restartNode(setting));
     } else {
       await this.#players.rewind();
     }
@@ -83,9 +87,9 @@ export class Harness {
     this.post.close();
   }
 
-  async #restartNode(): Promise<void> {
+  async #restartNode(setting: NodeSetting): Promise<void> {
     await this.#node.close();
-    this.#node = await this.#startNode();
+    this.#node = await this.#startNode(setting);
     await this.post.askVersion(this.#node.url);
     await this.#restartPlayers();
   }

@@ -4,6 +4,7 @@
 import type { Answer } from "../../media-server/answer-plan.ts";
 import type { LoggedRequest } from "../../media-server/media-server.ts";
 import type { Attack } from "./attack.ts";
+import type { NodeSetting } from "./node-context.ts";
 
 export interface HostileCase {
   /** Kebab-case, for `--case`. */
@@ -14,6 +15,8 @@ export interface HostileCase {
   readonly isQuick?: boolean;
   /** How long its hostile tracks play, in seconds. Default 4. */
   readonly seconds?: number;
+  /** Default "plain". Others are not run against a node that was started elsewhere. */
+  readonly node?: NodeSetting;
   /** Does the slow preparation; the attack begins when the returned function is called. */
   readonly arm: (attack: Attack) => Strike | Promise<Strike>;
 }

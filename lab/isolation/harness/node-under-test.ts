@@ -3,6 +3,7 @@
 
 import { type NodeCommand, NodeProcess, ownNode } from "../../bench/node-process.ts";
 import { NodeClient } from "../../conformance/workbench/node-client.ts";
+import { NodeContext, type NodeSetting } from "./node-context.ts";
 
 export interface NodeUnderTest {
   readonly url: string;
@@ -12,6 +13,9 @@ export interface NodeUnderTest {
   readonly hasEnded: boolean;
   /** It was started for this run and may be ended in it. */
   readonly isOurs: boolean;
+  readonly setting: NodeSetting;
+  /** Undefined with the setting "plain". */
+  readonly context: NodeContext | undefined;
   memoryBytes(): Promise<number>;
   close(): Promise<void>;
 }
@@ -22,17 +26,28 @@ const LOST_WORKER = /audio (worker|thread) (was|is) lost/;
 /** A process of our own node, or of another; `onLine` gets what it logs. */
 export async function startOwnNode(
   onLine: (line: string) => void,
-  command: NodeCommand = ownNode(),
+  { command = ownNode(), setting = "plain" }: { readonly command?: NodeCommand; readonly setting?: NodeSetting } = {},
 ): Promise<NodeUnderTest> {
   let lostWorkers = 0;
-  const running = await NodeProcess.start(command, { LOGGING_LEVEL_ROOT: "WARN" }, (line) => {
-    if (LOST_WORKER.test(line)) lostWorkers += 1;
-    onLine(line);
+  const context = await NodeContext.start(setting);
+  const { args = [], environment = {} } = context ?? {};
+  const running = await NodeProcess.start(
+    { ...command, args: [...command.args, ...args] },
+    { ...environment, LOGGING_LEVEL_ROOT: "WARN" },
+    (line) => {
+      if (LOST_WORKER.test(line)) lostWorkers += 1;
+      onLine(line);
+    },
+  ).catch(async (error: unknown) => {
+    await context?.close();
+    throw error;
   });
   return {
     url: running.url,
     password: running.password,
     isOurs: true,
+    setting,
+    context,
     get lostWorkers() {
       return lostWorkers;
     },
@@ -40,7 +55,10 @@ export async function startOwnNode(
       return running.hasEnded;
     },
     memoryBytes: async () => running.use().residentBytes,
-    close: () => running.close(),
+    close: async () => {
+      await running.close();
+      await context?.close();
+    },
   };
 }
 
@@ -53,6 +71,8 @@ export function runningNode(url: string, password: string): NodeUnderTest {
     lostWorkers: 0,
     hasEnded: false,
     isOurs: false,
+    setting: "plain",
+    context: undefined,
     memoryBytes: async () => Number((await http.get("/v4/stats")).json?.memory?.used ?? 0),
     close: async () => undefined,
   };

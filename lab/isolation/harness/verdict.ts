@@ -18,6 +18,8 @@ export interface Measured {
   readonly attack: WindowResult;
   /** Events that the control client received and should not have. */
   readonly losses: readonly string[];
+  /** What has become slower for others, as the case itself has found. */
+  readonly delays: readonly string[];
   readonly lostWorkers: number;
   readonly hasNodeEnded: boolean;
   readonly memory: MemoryCourse;
@@ -32,7 +34,7 @@ export interface MemoryCourse {
 
 /** The problems, a sentence each; empty: the control players were not affected. */
 export function judge(measured: Measured): string[] {
-  return [...lossesIn(measured), ...delaysIn(measured)];
+  return [...lossesIn(measured), ...measured.delays, ...delaysIn(measured)];
 }
 
 /** Problems that a busy machine never causes. */

@@ -17,7 +17,9 @@ const NODE = {
 const NAMES: readonly string[] = [
   ...["wav-rate-999", "flac-prime-rates", "webm-empty-laces-mp3", "ogg-false-heads", "hls-newlines", "icy-metaint-1"],
   ...["dripping-loads", "gateway-heartbeat-requests-1mb", "equalizer-4-mib", "decode-tracks-ones"],
-  ...["wrong-passwords", "pipelined-upgrades"],
+  ...["wrong-passwords", "pipelined-upgrades", "local-long-path", "program-environment", "key-getyarn-link"],
+  ...["pool-slow-feeds", "breaker-retry-after-domain", "breaker-retry-after-redirect"],
+  ...["login-guesses-known", "routes-429-hosts"],
 ];
 const cases = LAYERS.flatMap(({ layer, cases }) => cases.map((one) => ({ layer, ...one }))).filter(({ name }) =>
   NAMES.includes(name),
@@ -29,7 +31,7 @@ test("no hostile client, file or server affects the audio of a node's control pl
   expect(cases.map(({ name }) => name).toSorted()).toEqual(NAMES.toSorted());
   const lines: string[] = [];
   const results = await runCases({
-    startNode: () => startOwnNode((line) => lines.push(line), NODE),
+    startNode: (setting) => startOwnNode((line) => lines.push(line), { command: NODE, setting }),
     cases,
     seed: 1,
     controlSeconds: 1,

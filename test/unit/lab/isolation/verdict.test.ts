@@ -19,7 +19,7 @@ function windowOf(traits: WindowTraits = {}): WindowResult {
 
 function measured(attack: WindowTraits, changes: Partial<Measured> = {}): Measured {
   const memory = { beforeBytes: 100e6, afterBytes: 110e6, backAfterSeconds: 1 };
-  const nothing = { losses: [], lostWorkers: 0, hasNodeEnded: false, memory };
+  const nothing = { losses: [], delays: [], lostWorkers: 0, hasNodeEnded: false, memory };
   return { control: windowOf(), attack: windowOf(attack), ...nothing, ...changes };
 }
 
