@@ -4,7 +4,7 @@
 import type { Clock } from "./clock.ts";
 
 /** Both numbers are above 0, in whatever is counted: requests, bytes, milliseconds. */
-interface TokenBucketOptions {
+export interface TokenBucketOptions {
   readonly clock: Clock;
   /** How much may be spent at once, after a quiet time. */
   readonly burst: number;

@@ -14,7 +14,7 @@ import { RelayPort } from "./handoff/relay-port.ts";
 import { RelayedVoice } from "./handoff/relayed-voice.ts";
 import type { PacerLink } from "./pacer/pacer-link.ts";
 import { AudioPlayer, type PlayerContext } from "./player/audio-player.ts";
-import { createRepairBucket } from "./player/silence-watch.ts";
+import { createRepairBuckets } from "./player/silence-watch.ts";
 import type { ErrorBoundary } from "./scheduler/error-boundary.ts";
 import { TickLoop } from "./scheduler/tick-loop.ts";
 import type { Voice } from "./voice/voice.ts";
@@ -76,7 +76,7 @@ export class AudioWorker {
       yieldToPacer,
     });
     const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
-    const repairs = createRepairBucket(clock);
+    const repairs = createRepairBuckets(clock);
     this.#context = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
     this.#armReport();
   }

@@ -3,7 +3,7 @@
 import type { PlayCommand } from "../../src/bridge/commands.ts";
 import { FRAME_MS } from "../../src/media/format/audio-format.ts";
 import { AudioPlayer, type PlayerContext } from "../../src/media/player/audio-player.ts";
-import { createRepairBucket } from "../../src/media/player/silence-watch.ts";
+import { createRepairBuckets } from "../../src/media/player/silence-watch.ts";
 import { TickLoop } from "../../src/media/scheduler/tick-loop.ts";
 import type { Voice } from "../../src/media/voice/voice.ts";
 import { createErrorBoundary } from "./error-boundaries.ts";
@@ -38,7 +38,7 @@ export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
     codecs,
     createBudget: traits.createBudget ?? ((taskId) => createTrackBudget({ clock, taskId })),
     trackStuckThresholdMs: STUCK_MS,
-    repairs: createRepairBucket(clock),
+    repairs: createRepairBuckets(clock),
     send,
   };
   return new AudioPlayer(1, context, async () => voice);

@@ -1,8 +1,7 @@
 // The route that says of the running node what belongs into a support bundle (docs/how-to/support.md). Main thread;
 // what it says is made in src/observability/support-bundle.
 
-import { BoundedMap } from "../../lib/bounded-map.ts";
-import { accountOf } from "../../lib/owners.ts";
+import { AccountBuckets } from "../../lib/account-buckets.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError, badRequest } from "./api-error.ts";
@@ -13,20 +12,14 @@ const KEY = /^[\da-f]{16,64}$/;
 
 /** Each keeps the thread that answers everybody for a tenth of a second, and viewers may ask as well. */
 const BUNDLES = { burst: 30, perSecond: 0.6 };
-/** Those of one account. Accounts that asked long ago are forgotten, and begin with a full bucket. */
+/** Those of one account. */
 const OWN_BUNDLES = { burst: 10, perSecond: 0.2 };
-const ACCOUNTS_MAX = 1000;
 const TOO_OFTEN = "too many requests for support bundles; wait five seconds";
 
 /** GET /v4/tonearm/support. */
 export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupport" | "clock">): readonly RestRoute[] {
   const bundles = new TokenBucket({ clock, ...BUNDLES });
-  const ofAccount = new BoundedMap<string, TokenBucket>(ACCOUNTS_MAX);
-  const ownBundles = (account: string): TokenBucket => {
-    const own = ofAccount.get(account) ?? new TokenBucket({ clock, ...OWN_BUNDLES });
-    ofAccount.set(account, own);
-    return own;
-  };
+  const ownBundles = new AccountBuckets({ clock, ...OWN_BUNDLES });
   return [
     {
       method: "GET",
@@ -35,7 +28,7 @@ export function supportRoutes({ readSupport, clock }: Pick<ApiContext, "readSupp
       handle: async ({ query, owner }) => {
         const key = query.get("key");
         if (key !== undefined && !KEY.test(key)) throw badRequest("key is not 16 to 64 hexadecimal digits");
-        if (!ownBundles(accountOf(owner)).take(1) || !bundles.take(1))
+        if (!ownBundles.of(owner).take(1) || !bundles.take(1))
           throw new ApiError(429, TOO_OFTEN, { retryAfterS: 1 / OWN_BUNDLES.perSecond });
         return {
           kind: "text",

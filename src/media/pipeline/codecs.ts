@@ -3,8 +3,8 @@
 // thread.
 
 import { OpusEncoder, type OpusEncoderKernel } from "@tonearm/opus-encoder";
+import { AccountBuckets } from "../../lib/account-buckets.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../log/log.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder } from "../decode/create-decoder.ts";
@@ -23,7 +23,7 @@ const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknow
   ["adts", (modules) => modules.aac()],
 ]);
 
-/** Native decoders that may replace failed ones, of all tracks together. Damage in a stream is a handful of packets. */
+/** Native decoders that may replace failed ones, of all tracks of an account. Damage in a stream is a handful of packets. */
 const REPLACEMENTS = { burst: 24, perSecond: 12 };
 
 /** The pipeline's source of decoder and encoder when it has to transcode, and only then: the worker's Codecs, below. */
@@ -52,7 +52,7 @@ export class Codecs implements CodecSupply {
   readonly #isOwnEncoder: boolean;
   readonly #modules: CodecModules;
   readonly #clock: Clock;
-  readonly #replacements: TokenBucket;
+  readonly #replacements: AccountBuckets;
   readonly #logger: Pick<Logger, "warn"> | undefined;
   #pool: Promise<EncoderPool> | undefined;
 
@@ -68,7 +68,7 @@ export class Codecs implements CodecSupply {
     this.#modules = modules;
     this.#clock = clock;
     this.#logger = logger;
-    this.#replacements = new TokenBucket({ clock, ...REPLACEMENTS });
+    this.#replacements = new AccountBuckets({ clock, ...REPLACEMENTS });
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
@@ -77,7 +77,7 @@ export class Codecs implements CodecSupply {
       modules: this.#modules,
       budget,
       clock: this.#clock,
-      replacements: this.#replacements,
+      replacements: this.#replacements.of(budget?.owner ?? []),
     });
   }
 

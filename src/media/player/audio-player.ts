@@ -11,6 +11,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
+import type { AccountBuckets } from "../../lib/account-buckets.ts";
 import type { Owner } from "../../lib/owners.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
@@ -41,7 +42,7 @@ export interface PlayerContext extends TrackContext {
   /** A track without audio for this long is reported as stuck. */
   readonly trackStuckThresholdMs: number;
   /** Limits repairs of players that should send audio but send nothing (silence-watch.ts). */
-  readonly repairs: TokenBucket;
+  readonly repairs: AccountBuckets;
   /** Sends events to the main thread, in this order. */
   readonly send: (event: PlainEvent) => void;
 }
@@ -81,7 +82,12 @@ export class AudioPlayer implements LoopMember {
     this.#changes = new TokenBucket({ clock, ...CHANGES });
     const { counts } = this;
     this.#output = new VoiceOutput({ playerId, create: () => createVoice(this), send, counts });
-    this.watch = new AudioWatch({ ...context, counts, output: this.#output });
+    this.watch = new AudioWatch({
+      ...context,
+      repairs: () => context.repairs.of(this.#owner),
+      counts,
+      output: this.#output,
+    });
     this.#tracks = new PlayerTracks({
       playerId,
       context,

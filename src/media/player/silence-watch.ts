@@ -3,6 +3,7 @@
 // What a lower layer is already repairing is left to it. Held by audio-watch.ts. Audio thread.
 
 import type { LossCause, RepairKind } from "../../bridge/audio-report.ts";
+import { AccountBuckets } from "../../lib/account-buckets.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 
@@ -38,7 +39,7 @@ const VOICE_MS = 120_000;
 /** Limit per player. */
 const REPAIRS_PER_HOUR = 4;
 /**
- * Limit for all players of a worker: when very many are silent at once, something else is wrong, and opening all of
+ * Limit for all players of an account on a worker: when very many are silent at once, something else is wrong, and opening all of
  * them costs more.
  */
 const WORKER_REPAIRS = { burst: 10, perSecond: 0.1 };
@@ -50,15 +51,15 @@ const WORKER_REPAIRS = { burst: 10, perSecond: 0.1 };
 const CHECK_MS_MAX = 500;
 
 /** Shared by all players of a worker. */
-export function createRepairBucket(clock: Clock): TokenBucket {
-  return new TokenBucket({ clock, ...WORKER_REPAIRS });
+export function createRepairBuckets(clock: Clock): AccountBuckets {
+  return new AccountBuckets({ clock, ...WORKER_REPAIRS });
 }
 
 export interface SilenceWatchOptions {
   readonly clock: Clock;
   readonly trackStuckThresholdMs: number;
-  /** See `createRepairBucket`. */
-  readonly repairs: TokenBucket;
+  /** See `createRepairBuckets`: that of the player's account. */
+  readonly repairs: () => TokenBucket;
 }
 
 export class SilenceWatch {
@@ -107,7 +108,7 @@ export class SilenceWatch {
     this.#silentMs += sinceMs;
     if (this.#isHandled || this.#silentMs < this.#patienceMs(stall)) return false;
     this.#isHandled = true;
-    return this.#own.take(1) && this.#options.repairs.take(1);
+    return this.#own.take(1) && this.#options.repairs().take(1);
   }
 
   #patienceMs({ kind, cause, isHeld }: Stall): number {

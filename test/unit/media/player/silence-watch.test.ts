@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRepairBucket, SilenceWatch, type Stall } from "../../../../src/media/player/silence-watch.ts";
+import { createRepairBuckets, SilenceWatch, type Stall } from "../../../../src/media/player/silence-watch.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const HANGS: Stall = { kind: "reopen", cause: "inputStarved", isHeld: false };
@@ -16,8 +16,8 @@ beforeEach(() => {
   watch = create();
 });
 
-function create(repairs = createRepairBucket(clock), trackStuckThresholdMs = 10_000): SilenceWatch {
-  return new SilenceWatch({ clock, trackStuckThresholdMs, repairs });
+function create(repairs = createRepairBuckets(clock), trackStuckThresholdMs = 10_000, account = "a"): SilenceWatch {
+  return new SilenceWatch({ clock, trackStuckThresholdMs, repairs: () => repairs.of([account]) });
 }
 
 /** Looks twice a second; after how many milliseconds repairs were due. */
@@ -63,15 +63,17 @@ describe("a silent player that should send audio", () => {
     expect(silence(HANGS, 500)).toEqual([500]);
   });
 
-  it("a silent player waits while another is repaired, when very many are silent at once", () => {
-    const repairs = createRepairBucket(clock);
-    const many = Array.from({ length: 50 }, () => create(repairs));
-    let count = 0;
+  it("a silent player waits while another of its account is repaired, when very many are silent at once", () => {
+    const repairs = createRepairBuckets(clock);
+    const many = Array.from({ length: 50 }, () => create(repairs, 10_000, "greedy"));
+    const other = create(repairs, 10_000, "honest");
+    let [count, otherCount] = [0, 0];
     for (let passedMs = 0; passedMs < 60_000; passedMs += 500) {
       clock.advance(500);
       for (const each of many) if (each.isRepairDue(HANGS)) count++;
+      if (other.isRepairDue(HANGS)) otherCount++;
     }
-    expect(count).toBe(10);
+    expect([count, otherCount]).toEqual([10, 1]);
   });
 });
 
