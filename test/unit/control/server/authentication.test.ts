@@ -135,6 +135,16 @@ describe("of many wrong passwords", () => {
     expect(check("right", { hop: "198.51.100.7" })).toBe("known");
   });
 
+  test("a forwarded address with the name of a connection is not that connection", () => {
+    const connection = new Connection("192.0.2.1");
+    check("right", { connection });
+    checkOften(WRONG_MAX);
+    const hop = `port ${connection.remotePort}`;
+    expect(check("right", { hop })).toBe("held");
+    expect(check("wrong", { hop })).toBe("held");
+    expect(check("right", { connection })).toBe("known");
+  });
+
   test("a right password on a new connection passes those that guess on connections that have guessed", async () => {
     const guessers = Array.from({ length: 64 }, () => new Connection("192.0.2.1"));
     for (const connection of [...guessers, ...guessers]) check("guess", { connection });
