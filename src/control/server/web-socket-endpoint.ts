@@ -115,8 +115,15 @@ export class WebSocketEndpoint implements UpgradeTarget {
       if ("status" in identity) refuse(socket, identity, protocol.version);
       else this.#admit({ request, socket, head, onUpgraded, protocol, identity }, onError);
     };
-    if (recognition instanceof Promise) void recognition.then(proceed);
-    else proceed(recognition);
+    if (!(recognition instanceof Promise)) {
+      proceed(recognition);
+      return;
+    }
+    const stopWatching = watchLeaving(socket);
+    void recognition.then((known) => {
+      stopWatching();
+      proceed(known);
+    });
   }
 
   /** `onError` is the listener that its socket has until it is open. */
@@ -376,6 +383,26 @@ interface OpenSocket {
 
 interface Adoption extends OpenSocket {
   readonly isResumed: boolean;
+}
+
+/**
+ * Destroys a socket whose client leaves before it has its answer: only reading shows that. The returned function stops
+ * it.
+ */
+function watchLeaving(socket: UpgradeRequest["socket"]): () => void {
+  const leave = (): void => void socket.destroy();
+  const stop = (): void => {
+    socket.off("data", onData).off("end", leave).pause();
+    // As it was: the next that listens makes it flow.
+    (socket as { readableFlowing: boolean | null }).readableFlowing = null;
+  };
+  // It should say nothing yet; what it says stays in the socket.
+  const onData = (data: Buffer): void => {
+    stop();
+    socket.unshift(data);
+  };
+  socket.on("data", onData).on("end", leave);
+  return stop;
 }
 
 function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }: Refusal, apiVersion?: string): void {
