@@ -13,6 +13,7 @@ import { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields, Logger } from "../../log/log.ts";
 import { accountFor } from "../access/account.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
+import { Tally } from "../access/tally.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
@@ -89,10 +90,12 @@ export class WebSocketEndpoint implements UpgradeTarget {
   readonly #sockets = new Map<WebSocket, OpenSocket>();
   /** Those whose first messages are held back. */
   readonly #holding = new Set<OpenSocket>();
+  readonly #memoryRefusals: Tally;
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
     this.#slicer = new TaskSlicer(options.clock);
+    this.#memoryRefusals = new Tally(options, "client refused: its account has used up its memory for sessions");
     // Wrong version or key: ws leaves the answer to us if there is a listener.
     this.#server.on("wsClientError", (_error, socket, request) => {
       refuse(socket, { status: "400 Bad Request" }, this.#protocolOf(request).version);
@@ -303,6 +306,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
       case "draining":
         return DRAINING;
       case "memory":
+        this.#memoryRefusals.count({ account });
         return outOfMemory(account);
       case "limit":
         return tooManySessions(identity);

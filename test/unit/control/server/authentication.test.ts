@@ -327,10 +327,12 @@ test("a held handshake whose client leaves does not hold others up, and what a c
   await server.request("GET", "/version");
   clock.advance(200);
   await expect.poll(() => received).toContain("101");
-  await expect.poll(() => {
-    clock.advance(10);
-    return received;
-  }).toContain("\x8a\x00");
+  await expect
+    .poll(() => {
+      clock.advance(10);
+      return received;
+    })
+    .toContain("\x8a\x00");
   early.destroy();
   await server.close();
 });
