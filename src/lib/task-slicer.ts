@@ -26,8 +26,8 @@ class TimeSlice {
 }
 
 /**
- * Grants slices to accounts in turn, and to each in the order of its requests. The queue has no bound: each waiting task was admitted elsewhere (as a
- * request or a socket).
+ * Grants slices to accounts in turn, and to each in the order of its requests. The queue has no bound: each waiting task
+ * was admitted elsewhere (as a request or a socket).
  */
 export class TaskSlicer {
   readonly #clock: Clock;

@@ -128,5 +128,5 @@ export class FailedLogins<Found> {
 function hopOf({ headers, socket }: Sender): string {
   const forwarded = String(headers["x-forwarded-for"] ?? "");
   const hop = forwarded.slice(forwarded.lastIndexOf(",") + 1).trim();
-  return hop === "" ? `port ${socket.remotePort}` : hop.slice(0, HOP_LENGTH_MAX);
+  return hop === "" ? `port ${socket.remotePort}` : `hop ${hop.slice(0, HOP_LENGTH_MAX)}`;
 }

@@ -115,8 +115,8 @@ async function logIn(request: RestRequest, { logins }: DashboardRoutesOptions): 
 }
 
 /**
- * Answers who is logged in, and has the browser be known from now on. A browser does not show the page why its WebSocket
- * was refused, so the reason is here.
+ * Answers who is logged in, and has the browser be known from now on. A browser does not show the page why its
+ * WebSocket was refused, so the reason is here.
  */
 async function answerSession(
   { headers }: RestRequest,

@@ -93,7 +93,9 @@ export class TlsListener {
   }
 
   #begin(socket: Socket): void {
-    const network = networkOf(socket.remoteAddress ?? "");
+    // Reset before it was accepted: it has no address, and closes by itself.
+    if (socket.remoteAddress === undefined) return;
+    const network = networkOf(socket.remoteAddress);
     const ofNetwork = this.#ofNetwork(network);
     if (ofNetwork.length >= HANDSHAKES_PER_NETWORK_MAX) this.#drop(ofNetwork[0]);
     else if (this.#shaking.size >= HANDSHAKES_MAX) this.#drop(this.#ofNetwork(this.#networks.largest)[0]);

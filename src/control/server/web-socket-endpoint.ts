@@ -13,6 +13,7 @@ import { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields, Logger } from "../../log/log.ts";
 import { accountFor } from "../access/account.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
+import { Tally } from "../access/tally.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
@@ -89,10 +90,12 @@ export class WebSocketEndpoint implements UpgradeTarget {
   readonly #sockets = new Map<WebSocket, OpenSocket>();
   /** Those whose first messages are held back. */
   readonly #holding = new Set<OpenSocket>();
+  readonly #memoryRefusals: Tally;
 
   constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
     this.#slicer = new TaskSlicer(options.clock);
+    this.#memoryRefusals = new Tally(options, "client refused: its account has used up its memory for sessions");
     // Wrong version or key: ws leaves the answer to us if there is a listener.
     this.#server.on("wsClientError", (_error, socket, request) => {
       refuse(socket, { status: "400 Bad Request" }, this.#protocolOf(request).version);
@@ -115,8 +118,15 @@ export class WebSocketEndpoint implements UpgradeTarget {
       if ("status" in identity) refuse(socket, identity, protocol.version);
       else this.#admit({ request, socket, head, onUpgraded, protocol, identity }, onError);
     };
-    if (recognition instanceof Promise) void recognition.then(proceed);
-    else proceed(recognition);
+    if (!(recognition instanceof Promise)) {
+      proceed(recognition);
+      return;
+    }
+    const stopWatching = watchLeaving(socket);
+    void recognition.then((known) => {
+      stopWatching();
+      proceed(known);
+    });
   }
 
   /** `onError` is the listener that its socket has until it is open. */
@@ -296,6 +306,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
       case "draining":
         return DRAINING;
       case "memory":
+        this.#memoryRefusals.count({ account });
         return outOfMemory(account);
       case "limit":
         return tooManySessions(identity);
@@ -376,6 +387,26 @@ interface OpenSocket {
 
 interface Adoption extends OpenSocket {
   readonly isResumed: boolean;
+}
+
+/**
+ * Destroys a socket whose client leaves before it has its answer: only reading shows that. The returned function stops
+ * it.
+ */
+function watchLeaving(socket: UpgradeRequest["socket"]): () => void {
+  const leave = (): void => void socket.destroy();
+  const stop = (): void => {
+    socket.off("data", onData).off("end", leave).pause();
+    // As it was: the next that listens makes it flow.
+    (socket as { readableFlowing: boolean | null }).readableFlowing = null;
+  };
+  // It should say nothing yet; what it says stays in the socket.
+  const onData = (data: Buffer): void => {
+    stop();
+    socket.unshift(data);
+  };
+  socket.on("data", onData).on("end", leave);
+  return stop;
 }
 
 function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }: Refusal, apiVersion?: string): void {

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";
 import { hashOf } from "../../../../src/control/access/client-key.ts";
 import { UNLIMITED } from "../../../../src/control/access/identity.ts";
@@ -133,6 +133,16 @@ describe("of many wrong passwords", () => {
     checkOften(300, { hop: "198.51.100.8" });
     expect(check("right", { hop: "198.51.100.8" })).toBe("held");
     expect(check("right", { hop: "198.51.100.7" })).toBe("known");
+  });
+
+  test("a forwarded address with the name of a connection is not that connection", () => {
+    const connection = new Connection("192.0.2.1");
+    check("right", { connection });
+    checkOften(WRONG_MAX);
+    const hop = `port ${connection.remotePort}`;
+    expect(check("right", { hop })).toBe("held");
+    expect(check("wrong", { hop })).toBe("held");
+    expect(check("right", { connection })).toBe("known");
   });
 
   test("a right password on a new connection passes those that guess on connections that have guessed", async () => {
@@ -293,3 +303,50 @@ test("above the limit REST and the WebSocket still serve the right password, and
   expect(client.sessionId).toHaveLength(16);
   await server.close();
 });
+
+test("a held handshake whose client leaves does not hold others up, and what a client says too early is kept", async () => {
+  const clock = new FakeClock();
+  const server = await ApiServer.start({ clock });
+  const wrong = { Authorization: "wrong", "User-Id": "1" };
+  for (let count = 0; count < WRONG_MAX; count++) await server.request("GET", "/v4/info", { headers: wrong });
+  const leaving = Array.from({ length: 30 }, () => connect({ host: "127.0.0.1", port: server.port }));
+  for (const socket of leaving) {
+    socket.write(handshakeText("wrong"));
+    socket.end();
+  }
+  await expect.poll(() => leaving.every(({ destroyed }) => destroyed)).toBe(true);
+  const early = connect({ host: "127.0.0.1", port: server.port });
+  early.write(handshakeText(PASSWORD));
+  let received = "";
+  early.on("data", (data) => {
+    received += data.toString("latin1");
+  });
+  await server.request("GET", "/version");
+  // A ping.
+  early.write(Buffer.from([0x89, 0x80, 0, 0, 0, 0]));
+  await server.request("GET", "/version");
+  clock.advance(200);
+  await expect.poll(() => received).toContain("101");
+  await expect
+    .poll(() => {
+      clock.advance(10);
+      return received;
+    })
+    .toContain("\x8a\x00");
+  early.destroy();
+  await server.close();
+});
+
+function handshakeText(password: string): string {
+  const lines = [
+    "GET /v4/websocket HTTP/1.1",
+    "Host: localhost",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    `Authorization: ${password}`,
+    "User-Id: 1",
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}

@@ -13,6 +13,7 @@ import { Certificates } from "../../../support/certificates.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 const HANDSHAKES_PER_ADDRESS_MAX = 64;
+const HANDSHAKES_MAX = 512;
 
 let certificates: Certificates;
 let clock: FakeClock;
@@ -213,6 +214,21 @@ test("the oldest connection without a finished handshake is closed for a new one
   expect(await nameSeen(served)).toContain("200");
   expect(await dropped).toBeTypeOf("number");
   expect(idle.filter(({ destroyed }) => destroyed)).toHaveLength(1);
+});
+
+test("handshakes are bounded in all, also after connections that were reset before they were accepted", async () => {
+  const { port } = await start(ONE);
+  const until = (event: string) => (socket: Socket) => new Promise((resolve) => socket.once(event, resolve));
+  const reset = Array.from({ length: HANDSHAKES_PER_ADDRESS_MAX * 2 }, () => connectPlain({ host: "127.0.0.1", port }));
+  for (const socket of reset) socket.once("connect", () => socket.resetAndDestroy());
+  await Promise.all(reset.map(until("close")));
+  const localAddresses = Array.from({ length: 9 }, (_, index) => `127.0.1.${index + 1}`);
+  const idle = localAddresses.flatMap((localAddress) =>
+    Array.from({ length: HANDSHAKES_MAX / 8 - 4 }, () => connectPlain({ host: "127.0.0.1", port, localAddress })),
+  );
+  sockets.push(...idle);
+  await Promise.all(idle.map(until("connect")));
+  await expect.poll(() => idle.filter(({ destroyed }) => destroyed)).toHaveLength(idle.length - HANDSHAKES_MAX);
 });
 
 describe("an invalid TLS setting is reported by the name of its key", () => {

@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import type { Clock } from "../../../../src/lib/clock.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+import { FakeSocket } from "../../../support/fake-socket.ts";
 import { fastClock } from "../../../support/fast-clock.ts";
 
 let server: ApiServer;
@@ -237,6 +240,28 @@ describe("the connection itself", () => {
     client.socket.send("x".repeat(100_000), { fin: false });
     expect((await client.closed).code).toBe(1006);
     expect(other.socket.readyState).toBe(other.socket.OPEN);
+  });
+
+  test("an account without memory for one more session gets 503, and the log says so", async () => {
+    await server.close();
+    const lines: unknown[] = [];
+    const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
+    server = await ApiServer.start({ logger });
+    const account = "address 127.0.0.1";
+    const client = { userId: "1", clientName: undefined, dialect: V4_PROTOCOL, owner: undefined, account };
+    while (server.sessions.makeSpaceFor(client) === "available") {
+      const { memory } = server.sessions.open(new FakeSocket(), client);
+      for (let sizeBytes = memory.limitBytes; sizeBytes >= 1; sizeBytes = Math.floor(sizeBytes / 2)) {
+        while (memory.hasCapacity(sizeBytes)) memory.take(sizeBytes, "the test");
+      }
+    }
+    const { answer } = await server.handshake({ headers: { Authorization: PASSWORD, "User-Id": "1" } });
+    expect(answer).toMatchObject({
+      status: 503,
+      body: expect.stringContaining(`the ${account} has used up its memory`),
+    });
+    const message = "client refused: its account has used up its memory for sessions";
+    expect(lines).toContainEqual(["warn", message, { account, count: 1 }]);
   });
 
   test("a message beyond the bound closes with 1009", async () => {
