@@ -76,6 +76,7 @@ export const SIDE_BAR = [
           "docs/internals/recovery.md",
           "docs/internals/moving.md",
           "docs/internals/isolation.md",
+          "docs/internals/shares.md",
           "docs/internals/closing.md",
           "docs/internals/simulation.md",
           "opus-encoder/README.md",
