@@ -33,7 +33,7 @@ export function unescapeAscii(text: string): string {
 
 /** `\t`, `\n` and `\r` as they read. A backslash before a word, as in a path, may be taken for one of them. */
 export function unescapeBlanks(text: string): string {
-  return text.replaceAll(/(?<!\\)\\+[tnr]/g, (escape) => (escape.endsWith("t") ? "\t" : "\n"));
+  return text.replaceAll(/(?<!\\)\\+[tnr]/g, (blank) => (blank.endsWith("t") ? "\t" : "\n"));
 }
 
 function fromHex(_escape: string, digits: string): string {
