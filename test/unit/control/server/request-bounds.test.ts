@@ -208,6 +208,15 @@ describe("requests that are sent before the answer to the first", () => {
 });
 
 describe("large bodies", () => {
+  test("a large body is not read before the client is known", async () => {
+    const body = "x".repeat(17 * 1024);
+    const strangers = { method: "POST", headers: HEADERS };
+    const refused = await fetch(`http://127.0.0.1:${server.port}/v4/websocket`, { ...strangers, body });
+    expect([refused.status, await refused.json()]).toMatchObject([413, { message: expect.stringContaining("16 KiB") }]);
+    expect((await fetch(`http://127.0.0.1:${server.port}/v4/websocket`, { ...strangers, body: "x" })).status).toBe(401);
+    expect((await patch(`{"volume":1,"x":"${body}"}`)).status).toBe(200);
+  });
+
   test("large bodies beyond the total bound are refused until others are answered", async () => {
     const size = 4 * 1024 * 1024;
     const begun = requestText("POST", "/v4/decodetracks", "x".repeat(size - 1), size);
