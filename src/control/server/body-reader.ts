@@ -62,11 +62,13 @@ export class BodyReader {
       message.on("data", onData);
       const onClose = (): void => fail(new ApiError(400, "the request was not sent to its end"));
       const onEnd = async (): Promise<void> => {
-        message.off("close", onClose);
+        // The connection remembers its last request, and by its listeners the text.
+        message.off("data", onData).off("close", onClose).off("error", onClose);
         this.#memory.arrived(message);
         // Making text of 4 MiB takes some milliseconds, and dozens of bodies may end in one moment.
         if (body.sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#slicer.next();
         resolve(body.toString());
+        body.clear();
       };
       message.once("end", () => void onEnd());
       message.once("error", onClose);

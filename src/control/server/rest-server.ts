@@ -95,6 +95,10 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     if (ready !== undefined) await ready;
   });
   if (options.requestLog !== undefined) logRequests(app, options.requestLog, options.routes);
+  app.addHook("onResponse", async (request, reply) => {
+    // Its connection remembers its last request. One that has ended early may still be at work.
+    if (reply.raw.writableFinished) request.body = undefined;
+  });
   // Before the framework expects a body, which would never be read.
   app.addHook("onRequest", async (request, reply) =>
     request.is404 ? answerUnrouted(request, reply, { ...options, table }) : undefined,
