@@ -23,7 +23,10 @@ export class GarbageNudge {
   }
 }
 
-/** The buffer is never touched, so it takes no memory; V8 counts it all the same, and then finds it to be garbage. */
-export function nudgeCollector(): void {
-  void new ArrayBuffer(PRESSURE_BYTES);
+/**
+ * The buffer is never touched, so it takes no memory; V8 counts it all the same, and then finds it to be garbage. Of
+ * what was released since the last collection, up to `releasedBytes` of external memory are made up for.
+ */
+export function nudgeCollector(releasedBytes = 0): void {
+  void new ArrayBuffer(PRESSURE_BYTES + releasedBytes);
 }

@@ -4,7 +4,7 @@
 import type { Clock } from "../../lib/clock.ts";
 
 /** All bodies that are held at one time. */
-const HELD_MAX_BYTES = 64 * 1024 * 1024;
+export const BODIES_HELD_MAX_BYTES = 64 * 1024 * 1024;
 /** Those of one account. */
 const ACCOUNT_MAX_BYTES = 48 * 1024 * 1024;
 /** A body that has arrived for less time makes no room for others of its account: the rest may come in a moment. */
@@ -64,7 +64,9 @@ export class BodyMemory {
   }
 
   #fits(account: string, moreBytes: number): boolean {
-    return this.#usedBytes + moreBytes <= HELD_MAX_BYTES && this.#heldBy(account) + moreBytes <= ACCOUNT_MAX_BYTES;
+    return (
+      this.#usedBytes + moreBytes <= BODIES_HELD_MAX_BYTES && this.#heldBy(account) + moreBytes <= ACCOUNT_MAX_BYTES
+    );
   }
 
   #greediest(own: string, moreBytes: number): string {

@@ -4,18 +4,22 @@
 import type { IncomingMessage } from "node:http";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { nudgeCollector, WORTH_BYTES } from "../../lib/garbage-nudge.ts";
+import { nudgeCollector } from "../../lib/garbage-nudge.ts";
 import { GrowingBytes } from "../../lib/large-buffer.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import { ApiError } from "../api/api-error.ts";
-import { BodyMemory } from "./body-memory.ts";
+import { BODIES_HELD_MAX_BYTES, BodyMemory } from "./body-memory.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const SIZE_MAX_BYTES = 4 * MEBIBYTE;
 /** A body of up to this size is not counted, and handled at once. */
 const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
+/** Released bodies of this size are worth a collection: their texts take several times as much. */
+const NUDGED_BYTES = 4 * MEBIBYTE;
 /** Bodies arrive one after the other; their memory is released once there was time to answer them. */
 const NUDGE_DELAY_MS = 3000;
+/** Until the second nudge: what survives a collection by chance goes with the next. */
+const SECOND_NUDGE_MS = 7000;
 
 /** Whose body it is, and how large it may be. */
 interface Reading {
@@ -25,6 +29,13 @@ interface Reading {
   readonly sizeMaxBytes?: number | undefined;
 }
 
+interface BodyReaderOptions {
+  readonly clock: Clock;
+  readonly slicer: Pick<TaskSlicer, "next">;
+  /** Default: the one of V8. */
+  readonly nudge?: (releasedBytes: number) => void;
+}
+
 export class BodyReader {
   readonly #memory: BodyMemory;
   readonly #clock: Clock;
@@ -32,7 +43,10 @@ export class BodyReader {
   #releasedBytes = 0;
   #nudgeTimer: Timer | undefined;
 
-  constructor({ clock, slicer }: { clock: Clock; slicer: Pick<TaskSlicer, "next"> }) {
+  readonly #nudgeCollector: (releasedBytes: number) => void;
+
+  constructor({ clock, slicer, nudge = nudgeCollector }: BodyReaderOptions) {
+    this.#nudgeCollector = nudge;
     this.#clock = clock;
     this.#memory = new BodyMemory(clock);
     this.#slicer = slicer;
@@ -79,13 +93,15 @@ export class BodyReader {
   /** The request has been answered, or its client has disconnected. */
   release(message: IncomingMessage): void {
     this.#releasedBytes += this.#memory.release(message);
-    if (this.#releasedBytes >= WORTH_BYTES) this.#nudgeTimer ??= this.#clock.after(NUDGE_DELAY_MS, () => this.#nudge());
+    if (this.#releasedBytes >= NUDGED_BYTES)
+      this.#nudgeTimer ??= this.#clock.after(NUDGE_DELAY_MS, () => this.#nudge());
   }
 
   #nudge(): void {
+    this.#nudgeCollector(BODIES_HELD_MAX_BYTES);
+    const hasMore = this.#releasedBytes > 0;
     this.#releasedBytes = 0;
-    this.#nudgeTimer = undefined;
-    nudgeCollector();
+    this.#nudgeTimer = hasMore ? this.#clock.after(SECOND_NUDGE_MS, () => this.#nudge()) : undefined;
   }
 }
 

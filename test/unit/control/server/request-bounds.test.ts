@@ -40,6 +40,7 @@ describe("a body that is refused for its size", () => {
       "voice.token must have at most 4096",
     ],
     ["a long identifier", `{"identifier":"${long}"}`, "identifier must have at most 65535 characters"],
+    ["a very long text", `{"track":{"userData":{"a":"${"x".repeat(2_097_152)}"}}}`, "a text in the JSON has more than"],
     ["a long track", `{"track":{"encoded":"${"A".repeat(1_100_000)}"}}`, "track.encoded must have at most 1048608"],
     [
       "large userData",
