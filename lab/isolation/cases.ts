@@ -3,6 +3,7 @@
 import { clients } from "./cases/clients.ts";
 import { frameLinks } from "./cases/frame-links.ts";
 import { hostileSites } from "./cases/hostile-sites.ts";
+import { localFiles } from "./cases/local-files.ts";
 import { matroskaLinks } from "./cases/matroska-links.ts";
 import { mp4Links } from "./cases/mp4-links.ts";
 import { oggLinks } from "./cases/ogg-links.ts";
@@ -22,6 +23,7 @@ export const LAYERS: readonly HostileLayer[] = [
   opusLinks,
   playlistLinks,
   hostileSites,
+  localFiles,
   voiceGateways,
   clients,
   untrustedInput,

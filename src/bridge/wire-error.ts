@@ -117,7 +117,7 @@ function framesOf({ stack, message }: Error): string[] {
   return frames;
 }
 
-/** `run (/folder/file.ts:12:5)` behind `at` becomes `run (file.ts:12)`. Searches without going back. */
+/** `run (/folder/name:12:5)` behind `at` becomes `run (name:12)`. Searches without going back. */
 function frameOf(frame: string): string | undefined {
   const text = frame.length > FRAME_LENGTH_MAX ? "" : frame.trim();
   if (!text.startsWith("at ")) return undefined;

@@ -1,4 +1,4 @@
-// Makes a text harmless for a terminal and for whoever reads it there: what would move the cursor, break the line or
+// Makes a text harmless for a terminal and its reader: what would move the cursor, break the line or
 // turn the direction of writing is shown as an escape. A leaf, on all threads.
 
 /** Control characters, line and paragraph separators, marks of direction, the mark of byte order. */

@@ -3,7 +3,7 @@
 // domain knowledge; all threads.
 
 /** The released amount that is worth a collection. */
-export const WORTH_BYTES = 32 * 1024 * 1024;
+const WORTH_BYTES = 32 * 1024 * 1024;
 /** V8 starts incremental marking when external memory has grown by this much since the last collection. */
 const PRESSURE_BYTES = 64 * 1024 * 1024;
 

@@ -215,6 +215,13 @@ export const clients: HostileLayer = {
       { seconds: 10 },
     ),
     crowds(
+      "user-data-400",
+      "userData of 4 MiB, one letter of two bytes, on 400 players",
+      400,
+      () => `{"track":{"encoded":"${anyTrack}","userData":{"x":"${"u".repeat(4_000_000)}€"}},"paused":true}`,
+      { seconds: 20 },
+    ),
+    crowds(
       "user-data-deep",
       "userData nested 198 deep with a large number in the middle",
       50,

@@ -1,6 +1,8 @@
 // The attacked node: our own, as a separate process that is restarted when it ends, or any running node.
 // Reports its memory use, whether it still runs and how many audio workers it has lost.
 
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type NodeCommand, NodeProcess, ownNode } from "../../bench/node-process.ts";
 import { NodeClient } from "../../conformance/workbench/node-client.ts";
 
@@ -16,6 +18,9 @@ export interface NodeUnderTest {
   close(): Promise<void>;
 }
 
+/** Below it our own node may play files; there need be none. */
+export const LOCAL_ROOT = join(tmpdir(), "tonearm-isolation");
+
 /** Matches Tonearm's log line about a lost audio worker. */
 const LOST_WORKER = /audio (worker|thread) (was|is) lost/;
 
@@ -25,7 +30,12 @@ export async function startOwnNode(
   command: NodeCommand = ownNode(),
 ): Promise<NodeUnderTest> {
   let lostWorkers = 0;
-  const running = await NodeProcess.start(command, { LOGGING_LEVEL_ROOT: "WARN" }, (line) => {
+  const environment = {
+    LOGGING_LEVEL_ROOT: "WARN",
+    LAVALINK_SERVER_SOURCES_LOCAL: "true",
+    TONEARM_LOCAL_ROOTS: LOCAL_ROOT,
+  };
+  const running = await NodeProcess.start(command, environment, (line) => {
     if (LOST_WORKER.test(line)) lostWorkers += 1;
     onLine(line);
   });

@@ -17,7 +17,7 @@ const NODE = {
 const NAMES: readonly string[] = [
   ...["wav-rate-999", "flac-prime-rates", "webm-empty-laces-mp3", "ogg-false-heads", "hls-newlines", "icy-metaint-1"],
   ...["dripping-loads", "gateway-heartbeat-requests-1mb", "equalizer-4-mib", "decode-tracks-ones"],
-  ...["wrong-passwords", "pipelined-upgrades"],
+  ...["wrong-passwords", "pipelined-upgrades", "local-line-breaks"],
 ];
 const cases = LAYERS.flatMap(({ layer, cases }) => cases.map((one) => ({ layer, ...one }))).filter(({ name }) =>
   NAMES.includes(name),
