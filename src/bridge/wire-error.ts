@@ -23,6 +23,10 @@ export interface WireError {
 const TEXT_LENGTH_MAX = 2000;
 /** Only this much of a longer text is inspected: it takes time, also on threads that play audio. */
 const INSPECTED_LENGTH_MAX = 4096;
+/** Of one stack. */
+const FRAMES_MAX = 8;
+/** A longer line of a stack is none. */
+const FRAME_LENGTH_MAX = 1024;
 
 /** An error that came over the bridge, with its code restored and its wire form retained. */
 export class RemoteError extends NodeError {
@@ -78,24 +82,55 @@ function shown(text: string, hide: Hide): string {
 
 /** File system errors name files in their message: paths on this machine are not for clients. */
 function withoutPaths(error: Error & { readonly path?: unknown; readonly dest?: unknown }): string {
-  const { message, path, dest } = error;
+  const { path, dest } = error;
+  const message = String(error.message);
   return [path, dest].reduce<string>((text, location) => {
     return typeof location === "string" && location !== "" ? text.replaceAll(`'${location}'`, "…") : text;
   }, message);
 }
 
-/** `Name: message` of each link, with the functions it passed through but no file paths. */
+/** `Name: message` of each link, with the functions it passed through but no file paths. As much as is inspected. */
 function describeChain(error: unknown, hide: Hide): string {
-  const lines: string[] = [];
+  let chain = "";
   let current = error;
-  for (let depth = 0; depth < 16 && current !== undefined; depth++) {
-    lines.push(`${depth === 0 ? "" : "Caused by: "}${describe(current, hide)}`);
+  for (let depth = 0; depth < 16 && current !== undefined && chain.length < INSPECTED_LENGTH_MAX; depth++) {
+    chain += `${depth === 0 ? "" : "\nCaused by: "}${describe(current, hide)}`;
     if (!(current instanceof Error)) break;
-    for (const frame of (current.stack ?? "").split("\n").slice(1, 9)) {
-      const location = /^\s*at (?:(.+?) \()?.*?([^/\\]+:\d+):\d+\)?$/.exec(frame);
-      if (location) lines.push(`\tat ${location[1] ?? "<anonymous>"} (${location[2]})`);
-    }
+    for (const frame of framesOf(current)) chain += `\n\tat ${frame}`;
     current = current.cause;
   }
-  return lines.join("\n");
+  return chain;
+}
+
+/** The first functions of the stack. It begins with the message, which may look like a stack itself. */
+function framesOf({ stack, message }: Error): string[] {
+  if (typeof stack !== "string") return [];
+  const messageStart = stack.startsWith(message) ? 0 : stack.indexOf(": ") + 2;
+  let end = stack.indexOf("\n", stack.startsWith(message, messageStart) ? messageStart + message.length : 0);
+  const frames: string[] = [];
+  for (let count = 0; count < FRAMES_MAX && end >= 0; count++) {
+    const start = end + 1;
+    end = stack.indexOf("\n", start);
+    const frame = frameOf(stack.slice(start, end < 0 ? undefined : end));
+    if (frame !== undefined) frames.push(frame);
+  }
+  return frames;
+}
+
+/** `run (/folder/name:12:5)` behind `at` becomes `run (name:12)`. Searches without going back. */
+function frameOf(frame: string): string | undefined {
+  const text = frame.length > FRAME_LENGTH_MAX ? "" : frame.trim();
+  if (!text.startsWith("at ")) return undefined;
+  const bracket = text.indexOf(" (", "at ".length + 1);
+  const place = text.slice(bracket < 0 ? "at ".length : bracket + 2, text.endsWith(")") ? -1 : undefined);
+  const location = place.slice(Math.max(place.lastIndexOf("/"), place.lastIndexOf("\\")) + 1);
+  const column = location.lastIndexOf(":");
+  const line = location.lastIndexOf(":", column - 1);
+  if (line < 1 || !isNumber(location.slice(line + 1, column)) || !isNumber(location.slice(column + 1)))
+    return undefined;
+  return `${bracket < 0 ? "<anonymous>" : text.slice("at ".length, bracket)} (${location.slice(0, column)})`;
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
 }

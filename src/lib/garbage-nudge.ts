@@ -3,7 +3,7 @@
 // domain knowledge; all threads.
 
 /** The released amount that is worth a collection. */
-export const WORTH_BYTES = 32 * 1024 * 1024;
+const WORTH_BYTES = 32 * 1024 * 1024;
 /** V8 starts incremental marking when external memory has grown by this much since the last collection. */
 const PRESSURE_BYTES = 64 * 1024 * 1024;
 
@@ -23,7 +23,10 @@ export class GarbageNudge {
   }
 }
 
-/** The buffer is never touched, so it takes no memory; V8 counts it all the same, and then finds it to be garbage. */
-export function nudgeCollector(): void {
-  void new ArrayBuffer(PRESSURE_BYTES);
+/**
+ * The buffer is never touched, so it takes no memory; V8 counts it all the same, and then finds it to be garbage. Of
+ * what was released since the last collection, up to `releasedBytes` of external memory are made up for.
+ */
+export function nudgeCollector(releasedBytes = 0): void {
+  void new ArrayBuffer(PRESSURE_BYTES + releasedBytes);
 }

@@ -31,6 +31,9 @@ const VALUE_COUNT_MAX = 16_384;
 /** Limit of characters in one number. Converting digits to an integer takes time quadratic in their number. */
 const NUMBER_LENGTH_MAX = 400;
 
+/** Limit of characters in one text, which is copied out of the whole. An encoded track has at most half as many. */
+const STRING_LENGTH_MAX = 2 * 1024 * 1024;
+
 /** A text that is refused for its size, whether it is JSON or not. */
 export class JsonLimitError extends SyntaxError {}
 
@@ -50,7 +53,7 @@ export class JsonDecimal {
 
 /**
  * Parses strict JSON (RFC 8259) or throws a SyntaxError; a JsonLimitError for more than `valueCountMax` values and keys
- * (default 16,384), 200 levels, or 400 characters of one number. Takes time in proportion to the text. The last of
+ * (default 16,384), 200 levels, 400 characters of one number, or 2 Mi of one text. Takes time in proportion to the text. The last of
  * equal keys wins.
  */
 export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}): JsonTree {
@@ -190,6 +193,9 @@ class Reader {
   #string(): string {
     if (this.#text[this.#at] !== '"') this.#fail();
     const end = this.#endOfString();
+    if (end - this.#at > STRING_LENGTH_MAX) {
+      throw new JsonLimitError(`a text in the JSON has more than ${STRING_LENGTH_MAX} characters`);
+    }
     // The engine's parser decodes the escapes, and refuses wrong ones and control characters. Its result is a copy: a
     // slice of the text would keep the whole text in memory.
     const value = JSON.parse(this.#text.slice(this.#at, end + 1)) as string; // quotes around it: a string or an error

@@ -9,6 +9,9 @@ import { NodeError } from "../errors.ts";
 /** Windows has neither flag; there they are undefined. NONBLOCK keeps a named pipe from hanging the open. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+/** The longest path that is looked for; Linux has none longer. Others would fill errors with their text. */
+export const PATH_LENGTH_MAX = 4096;
+
 /** The identity of a file within the machine. */
 interface FileIdentity {
   readonly dev: bigint;
@@ -30,6 +33,7 @@ export class LocalJail {
    * not reveal whether the file exists
    */
   async open(path: string): Promise<FileHandle> {
+    if (path.length > PATH_LENGTH_MAX) throw tooLong(path);
     const roots = await this.#realRoots();
     const realPath = await this.#realPath(path, roots);
     const handle = await open(realPath, OPEN_FLAGS).catch((error) => {
@@ -91,6 +95,11 @@ export function isBelow(path: string, roots: readonly string[]): boolean {
     const rest = relative(root, path);
     return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
   });
+}
+
+function tooLong({ length }: string): NodeError {
+  const found = `its path has ${length} characters, and at most ${PATH_LENGTH_MAX} are allowed`;
+  return new NodeError("local-file-refused", `opening a local file: ${found}`);
 }
 
 function refusal(): NodeError {

@@ -3,7 +3,7 @@
 // Everything that looks like a secret is removed, at times a little more. Linear in the length of the text. Both
 // threads: log lines, and errors for clients.
 
-import { isSecretName, unescapeAscii } from "./secret-names.ts";
+import { isSecretName, unescapeAscii, unescapeBlanks } from "./secret-names.ts";
 
 /** Replaces a secret in log lines, errors and answers. */
 export const REDACTED = "<redacted>";
@@ -36,7 +36,9 @@ function withoutSecrets(text: string, base64Depth: number): string {
     plain = applyRules(readable, base64Depth);
     if (plain !== readable) clean = plain;
   }
-  return clean;
+  const spaced = unescapeBlanks(plain);
+  const shown = spaced === plain ? spaced : applyRules(spaced, base64Depth);
+  return shown === spaced ? clean : shown;
 }
 
 function applyRules(text: string, base64Depth: number): string {
@@ -74,7 +76,7 @@ const PRIVATE_KEY =
 
 /** `"token":`, `\"token\" :`, `'token' =>`, `["Authorization",`, `token: "`; the name in 2 or 3. */
 const MEMBER =
-  /(?<!\\)(\\*)["'`]((?:[^"'`\\\n]|\\+u[0-9a-f]{4}|\\+x[0-9a-f]{2}){1,200})\1["'`]\s{0,9}(?::|,|=>)\s{0,9}|(?<![\w-])([\w-]{1,60})\s{0,3}[:=]\s{0,9}(?=\\*["'`])/gi;
+  /(?<!\\)(\\*)["'`]((?:[^"'`\\\n]|\\+u[0-9a-f]{4}|\\+x[0-9a-f]{2}){1,200})\1["'`]\s*(?::|,|=>)\s*|(?<![\w-])([\w-]{1,60})\s*[:=]\s*(?=\\*["'`])/gi;
 
 function redactMembers(text: string): string {
   return redactBehind(text, MEMBER, ([, , quoted, bare], start) => {
@@ -152,14 +154,14 @@ function userInfoLength(text: string): number {
 
 /** A request header on a separate line or in a list: its whole value. */
 const HEADER =
-  /((?<![\w-])(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-[a-z-]{0,40}(?:token|key|secret|auth)[a-z-]{0,20})\s{0,3}:\s{0,9})(?!<redacted>)[^\s"'`][^\r\n]*/gi;
-const SCHEME = /(?<![\w-])(Bearer|Basic|Digest|Bot|Negotiate)\s{1,3}(?=[^\s"'`]{0,200}[0-9=])[^\s"'`,;<]{6,}/gi;
+  /((?<![\w-])(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-[a-z-]{0,40}(?:token|key|secret|auth)[a-z-]{0,20})\s*:\s*)(?!<redacted>)[^\s"'`][^\r\n]*/gi;
+const SCHEME = /(?<![\w-])(Bearer|Basic|Digest|Bot|Negotiate)\s+(?=[^\s"'`]{0,200}[0-9=])[^\s"'`,;<]{6,}/gi;
 /** Signed addresses hold names and values as path segments, too. A refresh token contains slashes. */
 const SEGMENT =
   /(?<=[\\/](?:sig|lsig|signature|s|key|pot|token|access_token|auth|hdnts|hdnea|hmac|password|secret)[\\/])[^\\/\s?#"'`<>]{8,}|(?<=[\\/]youtube[\\/]oauth[\\/])[^\s?#"'`<>]+/gi;
 
 /** `name=value`, `name: value`. */
-const PAIR = /(?<![\w%.~+-])((?:[\w%.~+-]|\[[\w%.-]{0,40}\]){1,200})(=|\s{0,3}:\s{1,3})/g;
+const PAIR = /(?<![\w%.~+-])((?:[\w%.~+-]|\[[\w%.-]{0,40}\]){1,200})(=|\s*:\s+)/g;
 const VALUE = /(?:[^&\s"'`<>#]|['`](?![\s,)}\]:;]|$))*/y;
 /** This much of a value is enough to recognise it; the next name may follow its sign directly. */
 const INSPECTED_LENGTH = 200;

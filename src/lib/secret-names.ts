@@ -25,10 +25,15 @@ export function isSecretName(name: string): boolean {
 /** `?` and `%3F` and `%253F`, `\u003f`, `\\u003f`, `\x3f`, `\/`, `\"`: as they read. Other letters stay as they are. */
 export function unescapeAscii(text: string): string {
   let plain = text;
-  if (plain.includes("\\")) plain = plain.replaceAll(/(?<!\\)\\+(?:u00|x)([2-7][0-9a-f])/gi, fromHex);
+  if (plain.includes("\\")) plain = plain.replaceAll(/(?<!\\)\\+(?:u00|x)(0[9ad]|[2-7][0-9a-f])/gi, fromHex);
   if (plain.includes("\\")) plain = plain.replaceAll(/(?<!\\)\\+(?=[/"'])/g, "");
-  if (plain.includes("%")) plain = plain.replaceAll(/%(?:25)*([2-7][0-9a-f])/gi, fromHex);
+  if (plain.includes("%")) plain = plain.replaceAll(/%(?:25)*(0[9ad]|[2-7][0-9a-f])/gi, fromHex);
   return plain;
+}
+
+/** `\t`, `\n` and `\r` as they read. A backslash before a word, as in a path, may be taken for one of them. */
+export function unescapeBlanks(text: string): string {
+  return text.replaceAll(/(?<!\\)\\+[tnr]/g, (blank) => (blank.endsWith("t") ? "\t" : "\n"));
 }
 
 function fromHex(_escape: string, digits: string): string {

@@ -2,6 +2,7 @@
 // removes what looks like a secret, in case a caller forgot.
 
 import { pino } from "pino";
+import { escapeControls } from "../lib/escape-controls.ts";
 import { redactText } from "../lib/redact-text.ts";
 import { redactFields } from "../lib/redact-value.ts";
 import { createLogger, type LogFields, type Logger, type LogLevel } from "./log.ts";
@@ -50,8 +51,8 @@ function jsonWriter({ level, stream }: LogOptions): WriteClean {
   let written = "";
   const destination = {
     write: (text: string) => {
-      written = text;
-      stream.write(text);
+      written = escapeControls(text);
+      stream.write(written);
     },
   };
   const json = pino({ level, base: null, timestamp: () => `,"time":${timeMs}` }, destination);
@@ -85,9 +86,9 @@ function textWriter({ stream }: LogOptions): WriteClean {
 function textLine({ level, message, fields, epochMs }: CleanLine): string {
   const time = new Date(epochMs).toISOString().replace("T", " ").replace("Z", "");
   const { error, ...others } = fields;
-  const pairs = Object.entries(others).map(([name, value]) => ` ${name}=${textValue(value)}`);
+  const pairs = Object.entries(others).map(([name, value]) => ` ${textValue(name)}=${textValue(value)}`);
   const trouble = error === undefined ? "" : `\n${indent(textError(error))}`;
-  return `${time} ${level.toUpperCase().padEnd(5)} ${oneLine(message)}${pairs.join("")}${trouble}\n`;
+  return escapeControls(`${time} ${level.toUpperCase().padEnd(5)} ${oneLine(message)}${pairs.join("")}${trouble}\n`);
 }
 
 function textValue(value: unknown): string {

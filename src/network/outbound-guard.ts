@@ -211,7 +211,7 @@ function unmapped([network, prefixLength]: AddressBlock): AddressBlock {
 /** The address, or the IPv4 address inside IPv6 (::ffff:a.b.c.d), which the kernel would connect to. */
 function parseAddress(ip: string): Address | undefined {
   // A dotted tail is written in hexadecimal first: ipaddr.js takes ::1.2.3.4 for ::ffff:1.2.3.4, the kernel does not.
-  const text = ip.includes(":") ? ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)(?=%|$)/, dottedToHex) : ip;
+  const text = ip.includes(":") ? ip.replace(/(?<!\d)(\d+)\.(\d+)\.(\d+)\.(\d+)(?=%|$)/, dottedToHex) : ip;
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
 }
 

@@ -499,7 +499,7 @@ export class CookieJar {
 
 /** The name (0) or the value (1) of `name=value`. */
 function textOf(attribute: string, index: 0 | 1): string {
-  return attribute.trim().split(/\s*=\s*/)[index] ?? "";
+  return attribute.split("=", 2)[index]?.trim() ?? "";
 }
 
 /** True for URLs to which browsers send `Secure` cookies. */

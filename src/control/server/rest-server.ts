@@ -80,7 +80,11 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   });
   app.removeAllContentTypeParsers();
   const bodies = new BodyReader(options.context);
-  app.addContentTypeParser("*", (_request: FastifyRequest, message: IncomingMessage) => bodies.read(message));
+  const identities: Identities = new WeakMap();
+  app.addContentTypeParser("*", (request: FastifyRequest, message: IncomingMessage) => {
+    const identity = identities.get(message);
+    return bodies.read(message, { account: identity && accountFor(identity, request.ip) });
+  });
   const lines = new ConnectionLines(options.context.clock);
   app.addHook("onRequest", async (request, reply) => {
     reply.header(API_VERSION_HEADER, API_VERSION);
@@ -91,15 +95,22 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     if (ready !== undefined) await ready;
   });
   if (options.requestLog !== undefined) logRequests(app, options.requestLog, options.routes);
+  app.addHook("onResponse", async (request, reply) => {
+    // Its connection remembers its last request. One that has ended early may still be at work.
+    if (reply.raw.writableFinished) request.body = undefined;
+  });
   // Before the framework expects a body, which would never be read.
   app.addHook("onRequest", async (request, reply) =>
     request.is404 ? answerUnrouted(request, reply, { ...options, table }) : undefined,
   );
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
-  for (const route of options.routes) addRoute(app, table, { ...options, route });
+  for (const route of options.routes) addRoute(app, table, { ...options, route, identities });
   return app;
 }
+
+/** Who sent a request, once that is known. */
+type Identities = WeakMap<IncomingMessage, Identity>;
 
 /** No route has a schema of the framework's: its compilers are large and would be loaded all the same. */
 function compileNothing(): never {
@@ -137,11 +148,10 @@ function logRequests(app: FastifyInstance, log: RequestLog, routes: readonly Res
 function addRoute(
   app: FastifyInstance,
   table: RouteTable,
-  options: RestServerOptions & { readonly route: RestRoute },
+  options: RestServerOptions & { readonly route: RestRoute; readonly identities: Identities },
 ): void {
-  const { route, context } = options;
+  const { route, context, identities } = options;
   const { access = "client" } = route;
-  const identities = new WeakMap<IncomingMessage, Identity>();
   for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
   app.route({
     method: route.method === "ANY" ? app.supportedMethods : route.method,

@@ -20,6 +20,7 @@ const METADATA_BYTES_MAX = 255 * 16;
 const TITLES_PER_CHUNK_MAX = 16;
 /** Longest station text that is shown; headers may be much longer. */
 const STATION_TEXT_LENGTH_MAX = 1024;
+const TITLE_NAME = "StreamTitle='";
 /** Headers a station is recognised by. */
 const STATION_HEADERS = ["icy-metaint", "icy-name", "icy-br", "icy-description", "icy-genre", "icy-pub", "icy-url"];
 
@@ -132,6 +133,12 @@ function copyBytes(
 export function parseStreamTitle(block: Uint8Array): string | undefined {
   const end = block.indexOf(0);
   const text = decodeText(end === -1 ? block : block.subarray(0, end));
+  const name = text.indexOf(TITLE_NAME);
+  if (name < 0) return undefined;
+  const start = name + TITLE_NAME.length;
   // Titles hold apostrophes, so the end is "';" and not the next quote.
-  return /StreamTitle='(.*?)'(?:;|$)/s.exec(text)?.[1]?.trim() || undefined;
+  const last = text.indexOf("';", start);
+  const titleEnd = last >= 0 ? last : text.length - 1;
+  if (last < 0 && (titleEnd < start || !text.endsWith("'"))) return undefined;
+  return text.slice(start, titleEnd).trim() || undefined;
 }

@@ -26,4 +26,37 @@ describe("an error on its way to a client", () => {
     expect(wire).toMatchObject({ code: "internal", severity: "fault", cause: "TypeError: x is undefined" });
     expect(wire.message).not.toContain("undefined");
   });
+
+  it("a cause shows the functions it passed through, without folders", () => {
+    const cause = new Error("two\n    at lines (/of/text.ts:1:2)");
+    cause.stack = [
+      `Error: ${cause.message}`,
+      "    at readIt (/opt/node/src/read.ts:12:5)",
+      "    at async Promise.all (index 0)",
+      "    at new Reader (file:///opt/node/src/reader.ts:7:31)",
+      "    at C:\\node\\src\\main.ts:3:1",
+    ].join("\n");
+    const { causeStackTrace } = toWireError(new NodeError("input-not-found", "opening", { cause }));
+    const frames = causeStackTrace.split("Caused by: ")[1]?.split("\n").slice(2);
+    expect(frames).toEqual([
+      "\tat readIt (read.ts:12)",
+      "\tat new Reader (reader.ts:7)",
+      "\tat <anonymous> (main.ts:3)",
+    ]);
+  });
+
+  it("a message that looks like a stack takes no time", () => {
+    for (const piece of [" (", "at ", ":1", "\n at x (", " ", "/"]) {
+      const cause = new Error(
+        `ENAMETOOLONG: name too long, realpath '/music/\n at ${piece.repeat(1_000_000 / piece.length)}'`,
+      );
+      const wire = toWireError(new NodeError("input-not-found", "opening a local file", { cause }));
+      expect(wire.causeStackTrace.length).toBeLessThanOrEqual(4200);
+    }
+  });
+
+  it("a stack that is something else does not prevent the report", () => {
+    const cause = Object.assign(new Error("odd"), { stack: 5 });
+    expect(toWireError(new NodeError("input-not-found", "opening", { cause })).cause).toBe("Error: odd");
+  });
 });

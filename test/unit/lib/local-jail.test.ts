@@ -72,6 +72,13 @@ it("a missing file below a root is reported as missing", async () => {
   await expect(jail.open(join(music, "nothing.mp3"))).rejects.toMatchObject({ code: "input-not-found" });
 });
 
+it("a path longer than any can be is refused unread, one of the greatest length is looked for", async () => {
+  const [longest, longer] = [4096, 4097].map((length) => `${music}/`.padEnd(length, "a/"));
+  await expect(jail.open(longest!)).rejects.toMatchObject({ code: "input-not-found" });
+  const refused = { code: "local-file-refused", message: expect.stringContaining("4097 characters") };
+  await expect(jail.open(longer!)).rejects.toMatchObject(refused);
+});
+
 it("without roots, or with missing ones, nothing opens", async () => {
   const song = join(music, "song.mp3");
   await expect(new LocalJail([]).open(song)).rejects.toMatchObject({ code: "local-file-refused" });

@@ -304,6 +304,29 @@ function decoded(text: string): string {
     .replaceAll(/[A-Za-z0-9+/_-]{24,}={0,2}/g, (run) => `${run} ${Buffer.from(run, "base64").toString("latin1")}`);
 }
 
+describe.each([1, 4, 10, 5000])("%i blanks do not hide a secret", (count) => {
+  test.each([" ", "\t", "\n", "\r\n", "\\t", "\\n", "\\u0020", "\\u0009", "%20", "%09"])("blanks as %j", (blank) => {
+    const gap = blank.repeat(Math.min(count, Math.floor(10_000 / blank.length)));
+    for (const text of [
+      `{"token"${gap}:${gap}"${S}"}`,
+      `{\\"token\\"${gap}:${gap}\\"${S}\\"}`,
+      `token${gap}:${gap}"${S}"`,
+      `token:${gap}${S}`,
+    ]) {
+      expect(redactText(text)).not.toContain(S);
+    }
+    if (blank.length > 1) return;
+    expect(redactText(`Authorization:${gap}${S}`)).not.toContain(S);
+    expect(redactText(`Bearer${gap}${S}`)).not.toContain(S);
+  });
+
+  test("a text without a secret keeps its blanks", () => {
+    const gap = " ".repeat(count);
+    const text = `{"name"${gap}:${gap}"x"}\n\tC:\\new\\table`;
+    expect(redactText(text)).toBe(text);
+  });
+});
+
 test("redacting a text that is crafted to be slow takes linear time", () => {
   const pieces = [
     "//",
@@ -324,7 +347,12 @@ test("redacting a text that is crafted to be slow takes linear time", () => {
     "\\u0074",
     " ",
     "A-",
+    "[a]",
+    ":",
+    "\\t",
   ];
+  // A run of blanks is searched from each name before it.
+  for (const name of ["[]", "a", '"a"', "x-token", "Bearer"]) redactText(name.repeat(200) + " ".repeat(15_000));
   for (const piece of pieces) {
     for (const end of ["", "@", '"', "="]) redactText(piece.repeat(Math.floor(16_000 / piece.length)) + end);
   }

@@ -47,6 +47,17 @@ describe.each(["text", "json"] as const)("log lines as %s", (format) => {
     expect(text()).toContain("caused by: TypeError: inner");
   });
 
+  test("log lines show what a terminal would obey as escapes, and all letters as they are", () => {
+    const { log, text } = logger({ format });
+    const [wild, escaped] = ["a\u009b31m\u202e\u2028\u007f", "a\\u009b31m\\u202e\\u2028\\u007f"];
+    const error = Object.assign(new Error("odd"), { stack: `Error: ${wild}` });
+    log.info("ü 😀", { clientName: wild, [wild]: 1, tame: "ü 😀", error });
+    expect(text()).not.toMatch(/[\u007f-\u009f\u2028\u202e]/);
+    expect(text().split(escaped)).toHaveLength(4);
+    expect(text().split("ü 😀")).toHaveLength(3);
+    if (format === "json") expect(JSON.parse(text())).toMatchObject({ clientName: wild, [wild]: 1, tame: "ü 😀" });
+  });
+
   test("logging any value does not throw", () => {
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
@@ -102,6 +113,11 @@ describe.each(["text", "json"] as const)("the buffer of a log as %s", (format) =
     expect(line?.text).toMatch(
       /^1970-01-01 00:00:01.000 ERROR it broke\n {4}NodeError: outer\n(?:.|\n)*caused by: TypeError: inner/,
     );
+  });
+
+  test("the buffer has control characters as escapes", () => {
+    const [line] = buffered("info", (log) => log.info("session opened", { clientName: "a\u009b31m" }));
+    expect(line?.text).toContain('clientName="a\\u009b31m"');
   });
 
   test("the buffer is empty when nothing is logged", () => {

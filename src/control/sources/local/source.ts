@@ -5,7 +5,7 @@ import { lstat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { PlayableInput } from "../../../bridge/playable-input.ts";
 import { NodeError } from "../../../errors.ts";
-import { isBelow, LocalJail } from "../../../lib/local-jail.ts";
+import { isBelow, LocalJail, PATH_LENGTH_MAX } from "../../../lib/local-jail.ts";
 import type { Track } from "../../../track/track.ts";
 import { answerOfProbe, containerOf } from "../probed-track.ts";
 import type { Prober, Source, SourceAnswer, SourceRequest } from "../source.ts";
@@ -30,14 +30,14 @@ export class LocalSource implements Source {
 
   async load({ identifier, title, owner, signal }: SourceRequest): Promise<SourceAnswer | undefined> {
     if (isOfAnotherSource(identifier)) return undefined;
-    const path = resolve(identifier);
+    const path = pathOf(identifier);
     if (!(await this.#isFile(path, identifier))) return undefined;
     const result = await this.#probe({ kind: "local", path, container: undefined }, { owner, signal });
     return answerOfProbe(result, { sourceName: this.name, identifier, title });
   }
 
   playableInput(track: Track): PlayableInput {
-    return { kind: "local", path: resolve(track.info.identifier), container: containerOf(track) };
+    return { kind: "local", path: pathOf(track.info.identifier), container: containerOf(track) };
   }
 
   /** Throws `local-file-refused` for a path outside the roots, whether it exists or not. */
@@ -57,6 +57,11 @@ export class LocalSource implements Source {
   #isVisible(path: string): boolean {
     return this.#roots.includes(path) || isBelow(path, this.#roots);
   }
+}
+
+/** A longer one is refused as it is when it is opened. */
+function pathOf(identifier: string): string {
+  return identifier.length > PATH_LENGTH_MAX ? identifier : resolve(identifier);
 }
 
 /** Anything with a scheme or a search prefix: no file is looked for under such a name. */

@@ -40,6 +40,7 @@ describe("a body that is refused for its size", () => {
       "voice.token must have at most 4096",
     ],
     ["a long identifier", `{"identifier":"${long}"}`, "identifier must have at most 65535 characters"],
+    ["a very long text", `{"track":{"userData":{"a":"${"x".repeat(2_097_152)}"}}}`, "a text in the JSON has more than"],
     ["a long track", `{"track":{"encoded":"${"A".repeat(1_100_000)}"}}`, "track.encoded must have at most 1048608"],
     [
       "large userData",
@@ -208,6 +209,15 @@ describe("requests that are sent before the answer to the first", () => {
 });
 
 describe("large bodies", () => {
+  test("a large body is not read before the client is known", async () => {
+    const body = "x".repeat(17 * 1024);
+    const strangers = { method: "POST", headers: HEADERS };
+    const refused = await fetch(`http://127.0.0.1:${server.port}/v4/websocket`, { ...strangers, body });
+    expect([refused.status, await refused.json()]).toMatchObject([413, { message: expect.stringContaining("16 KiB") }]);
+    expect((await fetch(`http://127.0.0.1:${server.port}/v4/websocket`, { ...strangers, body: "x" })).status).toBe(401);
+    expect((await patch(`{"volume":1,"x":"${body}"}`)).status).toBe(200);
+  });
+
   test("large bodies beyond the total bound are refused until others are answered", async () => {
     const size = 4 * 1024 * 1024;
     const begun = requestText("POST", "/v4/decodetracks", "x".repeat(size - 1), size);

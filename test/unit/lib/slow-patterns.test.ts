@@ -1,0 +1,33 @@
+// Texts of clients and sites that are crafted to make a search go back over what it has seen. One that takes time in
+// proportion to the text needs milliseconds here, one that takes the square of it minutes: the time limit is the check.
+
+import { expect, test } from "vitest";
+import { toWireError } from "../../../src/bridge/wire-error.ts";
+import { NodeError } from "../../../src/errors.ts";
+import { escapeControls } from "../../../src/lib/escape-controls.ts";
+import { redactText } from "../../../src/lib/redact-text.ts";
+import { parseAttributes } from "../../../src/media/demux/hls/hls-attributes.ts";
+import { looseContentRangeOf } from "../../../src/media/input/http-headers.ts";
+import { parseStreamTitle } from "../../../src/media/input/icy-metadata.ts";
+import { CookieJar } from "../../../src/plugin-api/plugin.ts";
+
+const LENGTH = 200_000;
+const PIECES = [" ", "\n", "a", "1", "A-", "=", '"', "'", "(", " (", ":1", ";", ",", "/", "\\", "%25", "\u009b"];
+
+const READERS: readonly (readonly [string, readonly string[], (text: string) => unknown])[] = [
+  ["an error", ["", "\n at "], (text) => toWireError(new NodeError("internal", "x", { cause: new Error(text) }))],
+  ["a log line", ["", "token", "Authorization:", '"token"'], (text) => escapeControls(redactText(text))],
+  ["the title of a station", ["", "StreamTitle='"], (text) => parseStreamTitle(Buffer.from(text))],
+  ["a Content-Range", ["bytes", "bytes 1-2/3"], (text) => looseContentRangeOf({ "content-range": text })],
+  ["a cookie", ["a=b;", "a=b; Domain"], (text) => new CookieJar().take("http://host.example/", text)],
+  ["attributes of a playlist", ["", "A=", 'A="'], parseAttributes],
+];
+
+test.each(READERS)("%s is read in time proportional to its length", (_name, starts, read) => {
+  for (const start of starts) {
+    for (const piece of PIECES) {
+      const text = `${start}${piece.repeat(LENGTH / piece.length)}`;
+      expect(() => [text, `${text}!`].map(read)).not.toThrow();
+    }
+  }
+});
