@@ -27,6 +27,8 @@ interface TrackBudgetOptions {
   /** Whose the track is: what the tracks of a thread share is shared out by it. */
   readonly owner: Owner;
   readonly activity: Activity;
+  /** Work is resumed next: what is more urgent may come first. */
+  readonly beforeWork?: () => void;
 }
 
 /**
@@ -60,7 +62,7 @@ export class TrackBudget {
    * Read once per step of work: true when the time slice is over and the caller has to `await yield()` before the next.
    */
   get isSpent(): boolean {
-    if (!this.#isWorking) this.resume();
+    if (!this.#isWorking) this.#begin();
     this.#steps += 1;
     return this.#steps >= SLICE_STEPS_MAX || this.clock.now() - this.#startedMs >= SLICE_MS_MAX;
   }
@@ -83,6 +85,11 @@ export class TrackBudget {
    * result may have been ready already, and then nothing else ran.
    */
   resume(): void {
+    this.#options.beforeWork?.();
+    this.#begin();
+  }
+
+  #begin(): void {
     const { heartbeat, taskId, activity } = this.#options;
     heartbeat.resume(taskId, activity);
     const nowMs = this.clock.now();
