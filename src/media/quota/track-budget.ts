@@ -68,14 +68,17 @@ export class TrackBudget {
   }
 
   /** Resolves at a time slice for work that cannot be divided, beside that which the track's reader does. */
-  nextSlice(): Promise<void> {
-    return this.#options.slicer.next(this.#usedMs);
+  async nextSlice(): Promise<void> {
+    const { slicer, beforeWork } = this.#options;
+    await slicer.next(this.#usedMs, this.owner);
+    slicer.addUsedMs(this.owner, SLICE_MS_MAX);
+    beforeWork?.();
   }
 
   /** Yields the thread, and resolves at this track's next time slice. */
   async yield(): Promise<void> {
     this.pause();
-    await this.#options.slicer.next(this.#usedMs);
+    await this.#options.slicer.next(this.#usedMs, this.owner);
     this.#pausedMs = Number.NEGATIVE_INFINITY;
     this.resume();
   }
@@ -105,7 +108,9 @@ export class TrackBudget {
     if (!this.#isWorking) return;
     this.#isWorking = false;
     this.#pausedMs = this.clock.now();
-    this.#usedMs += this.#pausedMs - this.#resumedMs;
+    const usedMs = this.#pausedMs - this.#resumedMs;
+    this.#usedMs += usedMs;
+    this.#options.slicer.addUsedMs(this.owner, usedMs);
     this.#options.heartbeat.pause(this.#options.taskId);
   }
 
