@@ -86,6 +86,12 @@ export class AudioWorker {
     return this.#loop.isAhead && this.#remoteLoop.isAhead;
   }
 
+  /** To be called between pieces of work, however many there are: frames come first. */
+  catchUp(): void {
+    this.#loop.catchUp();
+    this.#remoteLoop.catchUp();
+  }
+
   /**
    * Executes one command. A command for a player that no longer exists is dropped: nobody is left to receive its
    * answer.

@@ -63,7 +63,11 @@ interface StartedAudio {
 /** Starts an audio worker, which takes commands from then on. Its thread reports that it is ready and alive. */
 export function startAudio(environment: AudioEnvironment): StartedAudio {
   const { port, settings, heartbeat, codecPort, clock, random, sockets } = environment;
-  const boundary = new ErrorBoundary({ heartbeat, onFault: (playerId, error) => worker.onFault(playerId, error) });
+  const boundary = new ErrorBoundary({
+    heartbeat,
+    onFault: (playerId, error) => worker.onFault(playerId, error),
+    beforeWork: () => worker.catchUp(),
+  });
   const slicer = new TimeSlicer({ clock });
   const memory = new ThreadMemory("the audio worker", WORKER_MEMORY_BYTES_MAX);
   const createBudget = (playerId: number, owner: Owner): TrackBudget => {
@@ -77,6 +81,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
       taskId: playerId,
       owner,
       activity: "read",
+      beforeWork: () => boundary.beforeWork(),
     });
   };
   const channel = new EventChannel(port, { clock, onCommand: (command) => worker.execute(command) });

@@ -13,6 +13,7 @@ interface TrackBudgetTraits {
   readonly slicer?: TimeSlicer;
   readonly heartbeat?: Heartbeat;
   readonly taskId?: number;
+  readonly beforeWork?: () => void;
 }
 
 export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
@@ -24,5 +25,6 @@ export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
     taskId: traits.taskId ?? 1,
     owner: ["address test"],
     activity: "read",
+    beforeWork: traits.beforeWork ?? (() => undefined),
   });
 }

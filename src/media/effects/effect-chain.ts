@@ -204,6 +204,12 @@ export class EffectChain {
     this.#loudness.continueWith(loudnessLufs);
   }
 
+  /** Nothing is rendered any more. */
+  close(): void {
+    this.#before.close();
+    this.#after.close();
+  }
+
   #push(queue: SampleQueue, rate: RateFilter): void {
     const count = queue.readInto(this.#left, this.#right, FRAME_SAMPLES);
     this.#before.process(this.#left, this.#right, count);

@@ -10,7 +10,7 @@ import {
   DELAY_RIGHT,
   DELAY_RIGHT_LINE,
 } from "./numbers/modulated-delay.ts";
-import { WasmKernel } from "./wasm-loop.ts";
+import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
 
 const LINE_MASK = DELAY_LINE_SIZE - 1;
 
@@ -65,6 +65,7 @@ export class ModulatedDelayKernel {
   /** Sine and cosine behind what the WebAssembly has done. */
   readonly #pointer: Float64Array;
   readonly #swing: Swing | undefined;
+  readonly #loop: WasmLoop<{ swing: Swing }>;
   /** Position of the lines' next sample. */
   #at = 0;
 
@@ -73,7 +74,8 @@ export class ModulatedDelayKernel {
     previous,
     isSimd = true,
   }: { readonly previous: ModulatedDelayKernel | undefined; readonly isSimd?: boolean }) {
-    const { memory, exports } = WASM.createLoop({ isSimd });
+    this.#loop = WASM.createLoop({ isSimd });
+    const { memory, exports } = this.#loop;
     this.#memory = memory;
     this.#swing = exports?.swing;
     this.#leftLine = new Float32Array(memory, DELAY_LEFT_LINE, DELAY_LINE_SIZE + GROUP_SAMPLES);
@@ -88,6 +90,11 @@ export class ModulatedDelayKernel {
 
   clear(): void {
     new Uint8Array(this.#memory).fill(0);
+  }
+
+  /** Another one gets its memory. It must not be used any more. */
+  release(): void {
+    WASM.releaseLoop(this.#loop);
   }
 
   /** Processes `left` and `right` from `start` to `end` in place. */

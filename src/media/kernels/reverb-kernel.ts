@@ -4,7 +4,7 @@
 
 import { F32_BYTES, GROUP_SAMPLES, KERNEL_SAMPLES, SILENCE_BIAS } from "./numbers/block.ts";
 import * as room from "./numbers/reverb.ts";
-import { WasmKernel } from "./wasm-loop.ts";
+import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
 
 /** Lengths of the delay lines. */
 export const LINE_SAMPLES: readonly number[] = [
@@ -58,13 +58,15 @@ export class ReverbKernel {
   readonly #shares: Float32Array;
   readonly #lowPassed: Float32Array;
   readonly #reverberate: Reverberate | undefined;
+  readonly #loop: WasmLoop<{ reverberate: Reverberate }>;
   readonly #now = new Float64Array(8);
   /** Position of the lines' next sample. */
   #at = 0;
 
   /** Remembers what `previous` does. `isSimd` false forces the plain loop (for tests). */
   constructor({ previous, isSimd = true }: { readonly previous: ReverbKernel | undefined; readonly isSimd?: boolean }) {
-    const { memory, exports } = WASM.createLoop({ isSimd, sizeBytes: room.REVERB_BYTES });
+    this.#loop = WASM.createLoop({ isSimd, sizeBytes: room.REVERB_BYTES });
+    const { memory, exports } = this.#loop;
     this.#memory = memory;
     this.#reverberate = exports?.reverberate;
     this.#lines = new Float32Array(memory, 0, 8 * LINE_STRIDE);
@@ -80,6 +82,11 @@ export class ReverbKernel {
 
   clear(): void {
     new Uint8Array(this.#memory).fill(0);
+  }
+
+  /** Another one gets its memory. It must not be used any more. */
+  release(): void {
+    WASM.releaseLoop(this.#loop);
   }
 
   /** Processes `left` and `right` from `start` to `end` in place. */

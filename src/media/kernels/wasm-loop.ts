@@ -25,7 +25,10 @@ export function kernelFileName(name: KernelName): string {
   return `${name}.wasm`;
 }
 
-interface WasmLoop<Exports> {
+/** Loops of each kind that wait for their next user: the filters of dozens of players may change at once. */
+const IDLE_LOOPS_MAX = 32;
+
+export interface WasmLoop<Exports> {
   /** The requested size, rounded up to whole pages of 64 KiB. It never grows. */
   readonly memory: ArrayBuffer;
   /** Undefined where the processor lacks the SIMD instructions (or `isSimd` is false): the caller has a plain loop. */
@@ -43,12 +46,14 @@ export class WasmKernel<Exports> {
   readonly #binary: Uint8Array;
   /** Undefined before its first use, null where it cannot run. */
   #module: WasmModule | null | undefined;
+  readonly #idle: WasmLoop<Exports>[] = [];
 
   /** Reads the file; throws when it is missing. Call it when a module is loaded, never in a tick. */
   constructor(name: KernelName, folder = BUILT_KERNELS) {
     this.#binary = readBuilt(folder, name);
   }
 
+  /** With empty memory: a new one, or one that was released. Always with the same `sizeBytes`. */
   createLoop({
     isSimd,
     sizeBytes = WASM_PAGE_BYTES,
@@ -56,6 +61,11 @@ export class WasmKernel<Exports> {
     readonly isSimd: boolean;
     readonly sizeBytes?: number;
   }): WasmLoop<Exports> {
+    const idle = isSimd ? this.#idle.pop() : undefined;
+    if (idle !== undefined) {
+      new Uint8Array(idle.memory).fill(0);
+      return idle;
+    }
     const pages = Math.ceil(sizeBytes / WASM_PAGE_BYTES);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const compiled = isSimd ? this.#compile() : null;
@@ -64,6 +74,15 @@ export class WasmKernel<Exports> {
     // otherwise.
     const { exports } = new WebAssembly.Instance<Exports>(compiled, { env: { memory } });
     return { memory: memory.buffer, exports };
+  }
+
+  /**
+   * Its user is done with it: the next one spares the construction, and the collector 10 GB of address space. A loop
+   * that is not released is garbage.
+   */
+  releaseLoop(loop: WasmLoop<Exports>): void {
+    const isWanted = loop.exports !== undefined && this.#idle.length < IDLE_LOOPS_MAX && !this.#idle.includes(loop);
+    if (isWanted) this.#idle.push(loop);
   }
 
   #compile(): WasmModule | null {

@@ -316,6 +316,7 @@ export class Pipeline {
     this.#reader.close();
     this.#transcoders.close();
     this.#stopTranscoder();
+    this.#chain.close();
   }
 
   /** A seek has landed: from here on packets belong to another position. */

@@ -1,8 +1,11 @@
 // The queue for time slices on a thread: one at a time, with timers and sockets in between, so that many tracks reading
-// at once delay packets no longer than one of them does. Several short slices run together: an event loop iteration may
+// at once delay packets no longer than one of them does; of several owners, the one that has used the least comes first.
+// Several short slices run together: an event loop iteration may
 // be long, and then hundreds of readers would have to wait for too many of them. One per audio or probe thread.
 
 import { type Clock, systemClock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
+import { FairQueue } from "../scheduler/fair-queue.ts";
 
 /**
  * After this many slices, or once they have taken this long together, timers and sockets are served before the next.
@@ -13,7 +16,7 @@ const ROUND_MS_MAX = 0.5;
 interface TimeSlicerOptions {
   readonly clock?: Clock;
   /**
-   * Work that has used the thread least comes first, so that short work is over soon, whatever else there is. For
+   * Of one owner's work, that which has used the thread least comes first, so that short work is over soon. For
    * one-time work: a track that has played for hours would wait forever behind newer ones. Default: first come, first
    * served.
    */
@@ -28,21 +31,25 @@ interface Waiting {
 /** The queue is no longer than the number of tracks on the thread: each waits for one time slice at a time. */
 export class TimeSlicer {
   readonly #clock: Clock;
-  readonly #isLeastUsedFirst: boolean;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: FairQueue<Waiting>;
   #isRoundPlanned = false;
 
   constructor({ clock = systemClock, isLeastUsedFirst = false }: TimeSlicerOptions = {}) {
     this.#clock = clock;
-    this.#isLeastUsedFirst = isLeastUsedFirst;
+    this.#waiting = new FairQueue(isLeastUsedFirst ? (one, other) => one.usedMs < other.usedMs : undefined);
   }
 
   /** Resolves when the caller's time slice begins. `usedMs`: the caller's thread time so far. */
-  next(usedMs = 0): Promise<void> {
+  next(usedMs = 0, owner: Owner = []): Promise<void> {
     return new Promise((start) => {
-      this.#waiting.push({ usedMs, start });
+      this.#waiting.push({ usedMs, start }, owner);
       if (!this.#isRoundPlanned) this.#planRound();
     });
+  }
+
+  /** Work of `owner` has used the thread for this long. */
+  addUsedMs(owner: Owner, usedMs: number): void {
+    this.#waiting.addUsedMs(owner, usedMs, this.#clock.now());
   }
 
   /** The work of a time slice runs in microtasks, which come behind each callback of `setImmediate`. */
@@ -54,20 +61,11 @@ export class TimeSlicer {
       setImmediate(() => {
         const nowMs = this.#clock.now();
         startedMs ??= nowMs;
-        if (nowMs - startedMs < ROUND_MS_MAX) this.#take()?.start();
+        if (nowMs - startedMs < ROUND_MS_MAX) this.#waiting.shift()?.start();
         if (slice < sliceCount) return;
         this.#isRoundPlanned = false;
         if (this.#waiting.length > 0) this.#planRound();
       });
     }
-  }
-
-  #take(): Waiting | undefined {
-    if (!this.#isLeastUsedFirst) return this.#waiting.shift();
-    let least = 0;
-    for (const [index, { usedMs }] of this.#waiting.entries()) {
-      if (usedMs < (this.#waiting[least]?.usedMs ?? 0)) least = index;
-    }
-    return this.#waiting.splice(least, 1)[0];
   }
 }

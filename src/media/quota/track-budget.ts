@@ -27,6 +27,8 @@ interface TrackBudgetOptions {
   /** Whose the track is: what the tracks of a thread share is shared out by it. */
   readonly owner: Owner;
   readonly activity: Activity;
+  /** Work is resumed next: what is more urgent may come first. */
+  readonly beforeWork?: () => void;
 }
 
 /**
@@ -60,20 +62,23 @@ export class TrackBudget {
    * Read once per step of work: true when the time slice is over and the caller has to `await yield()` before the next.
    */
   get isSpent(): boolean {
-    if (!this.#isWorking) this.resume();
+    if (!this.#isWorking) this.#begin();
     this.#steps += 1;
     return this.#steps >= SLICE_STEPS_MAX || this.clock.now() - this.#startedMs >= SLICE_MS_MAX;
   }
 
   /** Resolves at a time slice for work that cannot be divided, beside that which the track's reader does. */
-  nextSlice(): Promise<void> {
-    return this.#options.slicer.next(this.#usedMs);
+  async nextSlice(): Promise<void> {
+    const { slicer, beforeWork } = this.#options;
+    await slicer.next(this.#usedMs, this.owner);
+    slicer.addUsedMs(this.owner, SLICE_MS_MAX);
+    beforeWork?.();
   }
 
   /** Yields the thread, and resolves at this track's next time slice. */
   async yield(): Promise<void> {
     this.pause();
-    await this.#options.slicer.next(this.#usedMs);
+    await this.#options.slicer.next(this.#usedMs, this.owner);
     this.#pausedMs = Number.NEGATIVE_INFINITY;
     this.resume();
   }
@@ -83,6 +88,11 @@ export class TrackBudget {
    * result may have been ready already, and then nothing else ran.
    */
   resume(): void {
+    this.#options.beforeWork?.();
+    this.#begin();
+  }
+
+  #begin(): void {
     const { heartbeat, taskId, activity } = this.#options;
     heartbeat.resume(taskId, activity);
     const nowMs = this.clock.now();
@@ -98,7 +108,9 @@ export class TrackBudget {
     if (!this.#isWorking) return;
     this.#isWorking = false;
     this.#pausedMs = this.clock.now();
-    this.#usedMs += this.#pausedMs - this.#resumedMs;
+    const usedMs = this.#pausedMs - this.#resumedMs;
+    this.#usedMs += usedMs;
+    this.#options.slicer.addUsedMs(this.owner, usedMs);
     this.#options.heartbeat.pause(this.#options.taskId);
   }
 

@@ -19,11 +19,15 @@ interface ErrorBoundaryOptions {
   readonly heartbeat: Heartbeat;
   /** An exception in this player's code. Must not throw itself. */
   readonly onFault: (playerId: PlayerId, error: unknown) => void;
+  /** Before work that belongs to no other: lets the tick catch up when much work comes at once. Must not throw. */
+  readonly beforeWork?: () => void;
 }
 
 /** One per worker. Never throws. */
 export class ErrorBoundary {
   readonly #options: ErrorBoundaryOptions;
+  /** How many pieces of work have been entered and not left. */
+  #depth = 0;
 
   constructor(options: ErrorBoundaryOptions) {
     this.#options = options;
@@ -32,6 +36,8 @@ export class ErrorBoundary {
   /** Runs a player's work; undefined when it has thrown. */
   run<Result>(playerId: PlayerId, activity: Activity, work: () => Result): Result | undefined {
     const { heartbeat, onFault } = this.#options;
+    this.beforeWork();
+    this.#depth += 1;
     heartbeat.enter(playerId, activity);
     try {
       return work();
@@ -40,13 +46,20 @@ export class ErrorBoundary {
       return undefined;
     } finally {
       heartbeat.leave();
+      this.#depth -= 1;
     }
+  }
+
+  /** To be called before work that does not pass through here. */
+  beforeWork(): void {
+    if (this.#depth === 0) this.#options.beforeWork?.();
   }
 
   // Like `run`, for the tick: without a closure per frame.
 
   send(player: Tickable, deadlineMs: number): void {
     const { heartbeat, onFault } = this.#options;
+    this.#depth += 1;
     heartbeat.enter(player.playerId, "send");
     try {
       player.send(deadlineMs);
@@ -54,6 +67,7 @@ export class ErrorBoundary {
       onFault(player.playerId, error);
     } finally {
       heartbeat.leave();
+      this.#depth -= 1;
     }
   }
 
@@ -61,6 +75,7 @@ export class ErrorBoundary {
   prepare(player: Tickable): boolean {
     const { heartbeat, onFault } = this.#options;
     let isReady = false;
+    this.#depth += 1;
     heartbeat.enter(player.playerId, "prepare");
     try {
       isReady = player.prepare();
@@ -68,6 +83,7 @@ export class ErrorBoundary {
       onFault(player.playerId, error);
     } finally {
       heartbeat.leave();
+      this.#depth -= 1;
     }
     return isReady;
   }

@@ -21,11 +21,17 @@ interface Line<Item> {
 }
 
 export class FairQueue<Item> {
+  readonly #isBefore: ((item: Item, other: Item) => boolean) | undefined;
   readonly #accounts = new Map<string, Usage>();
   /** By client, whose name contains its account's. */
   readonly #lines = new Map<string, Line<Item>>();
   #length = 0;
   #halvedAtMs = 0;
+
+  /** `isBefore`: which of an owner's own items is next, unless the first that has come. */
+  constructor(isBefore?: (item: Item, other: Item) => boolean) {
+    this.#isBefore = isBefore;
+  }
 
   get length(): number {
     return this.#length;
@@ -44,7 +50,15 @@ export class FairQueue<Item> {
       if (line.items.length > 0 && (next === undefined || hasUsedLess(line, next))) next = line;
     }
     this.#length -= 1;
-    return next?.items.shift();
+    return next === undefined ? undefined : this.#takeFrom(next.items);
+  }
+
+  #takeFrom(items: Item[]): Item | undefined {
+    const isBefore = this.#isBefore;
+    if (isBefore === undefined) return items.shift();
+    let first = 0;
+    for (let index = 1; index < items.length; index++) if (isBefore(items[index]!, items[first]!)) first = index;
+    return items.splice(first, 1)[0];
   }
 
   /** `owner` has used the thread for this long, until `nowMs`. */

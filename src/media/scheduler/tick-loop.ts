@@ -85,6 +85,9 @@ export class TickLoop {
   readonly #starved = new Set<ScheduleEntry>();
   #timer: Timer | undefined;
   #isRunning = false;
+  /** When the timer is due, and when the last run ended. */
+  #wakeMs = Number.POSITIVE_INFINITY;
+  #ranUntilMs = 0;
   #busyMs = 0;
   #reportedAtMs: number;
 
@@ -145,9 +148,21 @@ export class TickLoop {
     return !this.#phases.some(({ entries, frontMs }) => entries.length > 0 && this.#isShort(frontMs, nowMs));
   }
 
+  /**
+   * Runs now when it is due and others have held the thread for as long as a run may: to be called between pieces of
+   * other work, as an iteration of the event loop may be long (hundreds of commands or sockets at once).
+   */
+  catchUp(): void {
+    const nowMs = this.#clock.now();
+    if (this.#isRunning || nowMs < this.#wakeMs || nowMs - this.#ranUntilMs < RUN_MS_MAX) return;
+    this.#timer?.cancel();
+    this.#run();
+  }
+
   /** No more ticks; the players stay as they are. */
   close(): void {
     this.#timer?.cancel();
+    this.#wakeMs = Number.POSITIVE_INFINITY;
     this.#entries.clear();
     this.#starved.clear();
     for (const phase of this.#phases) phase.entries.length = 0;
@@ -164,6 +179,7 @@ export class TickLoop {
 
   #run(): void {
     this.#timer = undefined;
+    this.#wakeMs = Number.POSITIVE_INFINITY;
     this.#isRunning = true;
     const startedMs = this.#clock.now();
     let nowMs = startedMs;
@@ -179,6 +195,7 @@ export class TickLoop {
       if (!entry.isGone) nowMs = this.#serve(entry, nowMs);
     }
     this.#busyMs += nowMs - startedMs;
+    this.#ranUntilMs = nowMs;
     this.#isRunning = false;
     this.#arm(this.#nextDelayMs(nowMs));
   }
@@ -265,6 +282,7 @@ export class TickLoop {
 
   #arm(delayMs: number): void {
     this.#timer?.cancel();
+    this.#wakeMs = this.#clock.now() + delayMs;
     if (delayMs === Number.POSITIVE_INFINITY) return;
     const wholeMs = delayMs > 0 ? Math.max(1, Math.floor(delayMs)) : 0;
     this.#timer = this.#clock.after(wholeMs, () => this.#run());

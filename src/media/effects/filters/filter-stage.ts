@@ -73,8 +73,12 @@ export class FilterStage {
 
   /** Nothing was played before: ends a change at once, and clears the filters' state. */
   settle(): void {
-    this.#change = undefined;
-    if (this.#waiting !== undefined) this.#row = this.#create(this.#waiting);
+    this.#endChange();
+    const before = this.#row;
+    if (this.#waiting !== undefined) {
+      this.#row = this.#create(this.#waiting);
+      release(before);
+    }
     this.#waiting = undefined;
     this.#seamSamplesLeft = 0;
     for (const { filter } of this.#row) filter.reset();
@@ -90,6 +94,14 @@ export class FilterStage {
     this.#seamLeft = this.#lastLeft;
     this.#seamRight = this.#lastRight;
     this.#seamSamplesLeft = SEAM_SAMPLES;
+  }
+
+  /** No more audio comes. */
+  close(): void {
+    this.#endChange();
+    release(this.#row);
+    this.#row = [];
+    this.#waiting = undefined;
   }
 
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
@@ -111,6 +123,12 @@ export class FilterStage {
     if (done === lengthSamples || this.#row.length === 0) return;
     if (done === 0) run(this.#row, { left, right, count: lengthSamples });
     else run(this.#row, { left: left.subarray(done), right: right.subarray(done), count: lengthSamples - done });
+  }
+
+  #endChange(): void {
+    const change = this.#change;
+    this.#change = undefined;
+    if (change !== undefined) release(change.from);
   }
 
   #create(settings: FilterSettings): Row {
@@ -145,11 +163,15 @@ export class FilterStage {
     }
     change.doneSamples += count;
     if (change.doneSamples < CHANGE_SAMPLES) return;
-    this.#change = undefined;
+    this.#endChange();
     const next = this.#waiting;
     this.#waiting = undefined;
     if (next !== undefined) this.set(next);
   }
+}
+
+function release(row: Row): void {
+  for (const { filter } of row) filter.release?.();
 }
 
 function isEchoing(row: Row): boolean {

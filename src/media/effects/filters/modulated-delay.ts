@@ -58,6 +58,10 @@ export class ModulatedDelay extends KernelFilter {
     this.#glideSamplesLeft = GLIDE_SAMPLES;
   }
 
+  release(): void {
+    this.#kernel.release();
+  }
+
   protected override run(count: number): void {
     const glideSamples = Math.min(this.#glideSamplesLeft, count);
     if (glideSamples > 0) this.#glide(glideSamples);

@@ -43,6 +43,10 @@ export class ReverbFilter extends KernelFilter {
     this.#glideSamplesLeft = GLIDE_SAMPLES;
   }
 
+  release(): void {
+    this.#kernel.release();
+  }
+
   protected override run(count: number): void {
     const kernel = this.#kernel;
     let done = 0;

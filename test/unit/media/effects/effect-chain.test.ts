@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { StereoFifo } from "../../../../src/lib/stereo-fifo.ts";
 import { EffectChain } from "../../../../src/media/effects/effect-chain.ts";
-import { filterSettings } from "../../../support/filter-settings.ts";
+import { WasmKernel } from "../../../../src/media/kernels/wasm-loop.ts";
+import { filterSettings, tonearmFilter } from "../../../support/filter-settings.ts";
 import { peak, rms, signals } from "../../../support/filter-vectors.ts";
 import { randomFilters } from "../../../support/random-filters.ts";
 
@@ -286,5 +287,30 @@ it("500 random filters objects at random times do no harm", () => {
     expect(listening.chain.isNeutral).toBe(true);
   } catch (error) {
     throw new Error(`seed ${seed}`, { cause: error });
+  }
+});
+
+it("filters with their own memory reuse that of earlier ones: many changes build few, and sound the same", () => {
+  const create = vi.spyOn(WasmKernel.prototype, "createLoop");
+  const builtCount = (): number => new Set(create.mock.results.map(({ value }) => value)).size;
+  const listen = (): Float32Array => {
+    const listening = new Listening(tone);
+    for (let change = 0; change < 100; change++) {
+      listening.chain.setFilters(tonearmFilter(["reverb", "chorus", "flanger"][change % 3]!));
+      listening.render(change % 4);
+    }
+    const output = listening.render(20);
+    listening.chain.setFilters(tonearmFilter("reverb"));
+    listening.chain.close();
+    return output;
+  };
+  try {
+    const first = listen();
+    expect(create.mock.calls.length).toBeGreaterThan(60);
+    expect(builtCount()).toBeLessThanOrEqual(4);
+    expect(listen()).toEqual(first);
+    expect(builtCount()).toBeLessThanOrEqual(4);
+  } finally {
+    create.mockRestore();
   }
 });

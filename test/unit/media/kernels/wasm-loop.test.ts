@@ -38,3 +38,23 @@ it("without SIMD there is a memory and no loop", () => {
   expect(memory.byteLength).toBe(65_536);
   expect(exports).toBeUndefined();
 });
+
+it("a released loop is given out again, once and empty", () => {
+  const kernel = new WasmKernel<object>("reverb");
+  const loop = kernel.createLoop({ isSimd: true });
+  new Uint8Array(loop.memory).fill(7);
+  kernel.releaseLoop(loop);
+  kernel.releaseLoop(loop);
+  const again = kernel.createLoop({ isSimd: true });
+  expect(again).toBe(loop);
+  expect(new Uint8Array(again.memory).every((byte) => byte === 0)).toBe(true);
+  expect(kernel.createLoop({ isSimd: true })).not.toBe(loop);
+});
+
+it("no more than 32 released loops are kept", () => {
+  const kernel = new WasmKernel<object>("reverb");
+  const loops = Array.from({ length: 40 }, () => kernel.createLoop({ isSimd: true }));
+  for (const loop of loops) kernel.releaseLoop(loop);
+  const again = loops.map(() => kernel.createLoop({ isSimd: true }));
+  expect(again.filter((loop) => loops.includes(loop)).length).toBe(32);
+});

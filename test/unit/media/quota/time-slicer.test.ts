@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Owner } from "../../../../src/lib/owners.ts";
 import { TimeSlicer } from "../../../../src/media/quota/time-slicer.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
@@ -15,6 +16,32 @@ test("time slices come in the order in which they were requested", async () => {
 
 test("with least used first, the work that has used the thread least comes first", async () => {
   expect(await orderOf(new TimeSlicer({ isLeastUsedFirst: true }), [5, 1, 3, 0])).toEqual([0, 1, 3, 5]);
+});
+
+test.each<[string, Owner, Owner]>([
+  ["another account", ["key 1", "key 1, user 1"], ["key 2", "key 2, user 1"]],
+  ["another client of the account", ["key 1", "key 1, user 1"], ["key 1", "key 1, user 2"]],
+])("time slices are shared with 400 tracks of %s", async (_whose, attacker, honest) => {
+  const clock = new FakeClock();
+  const slicer = new TimeSlicer({ clock });
+  let othersCount = 0;
+  let isOver = false;
+  const work = async (owner: Owner): Promise<void> => {
+    await slicer.next(0, owner);
+    clock.stall(1);
+    slicer.addUsedMs(owner, 1);
+  };
+  const readOn = async (): Promise<void> => {
+    while (!isOver) {
+      await work(attacker);
+      othersCount += 1;
+    }
+  };
+  const others = Array.from({ length: 400 }, readOn);
+  for (let slice = 0; slice < 20; slice++) await work(honest);
+  isOver = true;
+  expect(othersCount).toBeLessThan(60);
+  await Promise.all(others);
 });
 
 /** The order of time slices and other work, when each time slice's work takes this long. */

@@ -40,6 +40,20 @@ describe("a time slice", () => {
     expect(budget.isSpent).toBe(false);
   });
 
+  test("more urgent work comes before work that resumes after a wait, but not between its steps", async () => {
+    let urgentCount = 0;
+    const budget = createTrackBudget({ clock: new FakeClock(), beforeWork: () => (urgentCount += 1) });
+    expect(budget.isSpent).toBe(false);
+    expect(urgentCount).toBe(0);
+    await budget.yield();
+    expect(urgentCount).toBe(1);
+    budget.pause();
+    budget.resume();
+    expect(urgentCount).toBe(2);
+    await budget.nextSlice();
+    expect(urgentCount).toBe(3);
+  });
+
   test("a time slice counts as used, without the waits in between", async () => {
     const clock = new FakeClock();
     const budget = createTrackBudget({ clock });

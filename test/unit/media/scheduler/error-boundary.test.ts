@@ -65,3 +65,24 @@ test.each(["prepare", "send"] as const)("a fault in %s that cannot be handled le
   expect(() => (activity === "prepare" ? boundary.prepare(player) : boundary.send(player, 0))).toThrow("not handled");
   expect(heartbeat.currentTask).toBeUndefined();
 });
+
+test("more urgent work may come before each piece of work, but not within one", () => {
+  const calls: string[] = [];
+  const heartbeat = new Heartbeat(Heartbeat.allocate());
+  const onFault = (): void => void calls.push("fault");
+  const boundary = new ErrorBoundary({ heartbeat, onFault, beforeWork: () => calls.push("before") });
+  const within = (name: string) => (): boolean => {
+    boundary.beforeWork();
+    boundary.run(6, "voice", () => calls.push(name));
+    return true;
+  };
+  const player = { playerId: 5, prepare: within("prepare"), send: within("send") };
+  boundary.run(5, "command", within("command"));
+  boundary.prepare(player);
+  boundary.send(player, 0);
+  boundary.run(5, "timer", () => {
+    throw new Error("of the player");
+  });
+  boundary.beforeWork();
+  expect(calls).toEqual(["before", "command", "prepare", "send", "before", "fault", "before"]);
+});

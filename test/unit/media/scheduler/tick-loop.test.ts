@@ -133,6 +133,41 @@ describe("the tick loop", () => {
     expect(Math.max(...others.map(({ dropped }) => dropped))).toBeGreaterThan(0);
   });
 
+  it("the tick loop misses no deadline when much other work lets it catch up in between", () => {
+    const { clock, loop } = createLoop();
+    const player = new RecordingPlayer(clock, 0.3);
+    loop.add(player);
+    clock.advance(10 * FRAME_MS);
+    const settledCount = player.deadlines.length;
+    for (let piece = 0; piece < 400; piece++) {
+      clock.stall(1.5);
+      loop.catchUp();
+    }
+    clock.advance(1);
+    expect(Math.min(...player.lookAheadsMs.slice(settledCount))).toBeGreaterThan(LOOK_AHEAD_MS / 2);
+    expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
+  });
+
+  it("the tick loop leaves the thread to other work between two runs, and when nothing is due", () => {
+    const { clock, loop } = createLoop();
+    const players = Array.from({ length: 100 }, () => new RecordingPlayer(clock, 0.3));
+    for (const player of players) loop.add(player);
+    const startedMs = clock.now();
+    let otherMs = 0;
+    while (clock.now() - startedMs < 1000) {
+      clock.stall(0.5);
+      otherMs += 0.5;
+      loop.catchUp();
+    }
+    expect(otherMs).toBeGreaterThan(450);
+    expect(otherMs).toBeLessThan(700);
+    const calls = players.map(({ prepared }) => prepared);
+    loop.close();
+    clock.stall(100);
+    loop.catchUp();
+    expect(players.map(({ prepared }) => prepared)).toEqual(calls);
+  });
+
   it("the tick loop yields between frames, but not while a player is short of them", () => {
     const ahead: boolean[] = [];
     const { clock, loop } = createLoop(LOOK_AHEAD_FRAMES, () => ahead.push(loop.isAhead));
