@@ -13,6 +13,7 @@ import { type Backend, type PluginLogger, SourceError, type SourceErrorKind } fr
 import { currentWork } from "../current-work.ts";
 import { Circuit, PAUSE_MS_MAX } from "./circuit.ts";
 import { kindOf } from "./error-kind.ts";
+import { OwnLimitError } from "./own-limit-error.ts";
 
 const BACKENDS_MAX = 64;
 /** Hosts of one backend that have a breaker. */
@@ -139,7 +140,7 @@ class CircuitBreaker implements Backend {
       return value;
     } catch (error) {
       if (isAnswer(error)) this.#onSuccess(owner);
-      else if (!isAbort(error) && !isUnsent(error)) {
+      else if (!isAbort(error) && !isUnsent(error) && !(error instanceof OwnLimitError)) {
         this.#onFailure(error, owner, (circuit) => trials.find((one) => one.circuit === circuit)?.trial);
       }
       throw error;

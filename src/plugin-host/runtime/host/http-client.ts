@@ -19,6 +19,7 @@ import {
   SourceError,
 } from "../../../plugin-api/plugin.ts";
 import { readHttpBody } from "./http-body.ts";
+import { OwnLimitError } from "./own-limit-error.ts";
 import { Semaphore } from "./semaphore.ts";
 
 const REQUESTS_MAX = 32;
@@ -93,7 +94,7 @@ export class PluginHttpClient implements HttpClient {
     } catch (error) {
       signal.throwIfAborted();
       if (late.signal.aborted && !isSent) {
-        throw new SourceError("busy", `all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
+        throw new OwnLimitError(`all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
       }
       throw error instanceof SourceError ? error : unreachable(first.url, error);
     } finally {
