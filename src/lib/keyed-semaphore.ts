@@ -12,8 +12,8 @@ interface KeyedSemaphoreOptions {
   /** Callers that may wait. One more, and the last of the owner with most of them is refused. */
   readonly waitingMax: number;
   /**
-   * From this age on a permit is asked back while another account waits that has fewer. For pools in which a single
-   * account can hold everything for long. Default: never.
+   * From this age on a permit is asked back while another account waits that has fewer, and would still have no more
+   * than the first. For pools in which a single account can hold everything for long. Default: never.
    */
   readonly yieldAfter?: { readonly clock: Clock; readonly ms: number };
 }
@@ -198,15 +198,16 @@ export class KeyedSemaphore {
   // Asking permits back
 
   #armYield(): void {
-    if (this.#yieldAfter === undefined || this.#yieldTimer !== undefined) return;
-    const { clock, ms } = this.#yieldAfter;
-    const permit = this.#blocking();
-    if (permit === undefined) return;
-    this.#yieldTimer = clock.after(Math.max(0, permit.sinceMs + ms - clock.now()), () => {
-      this.#yieldTimer = undefined;
-      // Much may have changed since.
-      const oldest = this.#blocking();
-      if (oldest !== undefined && clock.now() - oldest.sinceMs >= ms) oldest.askBack();
+    const yieldAfter = this.#yieldAfter;
+    if (yieldAfter === undefined) return;
+    this.#stopYielding();
+    const { clock } = yieldAfter;
+    const next = this.#nextToYield(yieldAfter);
+    if (next === undefined) return;
+    this.#yieldTimer = clock.after(Math.max(0, next.atMs - clock.now()), () => {
+      // Callers may have left since.
+      const due = this.#nextToYield(yieldAfter);
+      if (due !== undefined && due.atMs <= clock.now()) due.permit.askBack(clock.now());
       this.#armYield();
     });
   }
@@ -216,22 +217,38 @@ export class KeyedSemaphore {
     this.#yieldTimer = undefined;
   }
 
-  /** The oldest permit, not yet asked back, of the account with most, while an account waits that has fewer. */
-  #blocking(): HeldPermit | undefined {
-    let fewest = Number.POSITIVE_INFINITY;
-    for (const waiting of this.#waiting) {
-      fewest = Math.min(fewest, this.#ofOwner.of(accountOf(this.#waitingOwner(waiting))));
-    }
-    let blocking: HeldPermit | undefined;
+  /**
+   * The oldest permit of the account with most, and when to ask it back, while an account waits that has fewer: as
+   * many as wait with fewer, and none whose account would then have less than the one that waits.
+   */
+  #nextToYield({ clock, ms }: NonNullable<KeyedSemaphoreOptions["yieldAfter"]>): Yielding | undefined {
+    const waiting = [...this.#waiting].map((caller) => this.#ofOwner.of(accountOf(this.#waitingOwner(caller))));
+    const fewest = Math.min(...waiting);
+    const asked = [...this.#permits].filter(({ askedMs }) => askedMs !== undefined);
+    const ending = new Counts();
+    ending.addEach(asked.map(({ owner }) => accountOf(owner)));
+    let permit: HeldPermit | undefined;
     let most = fewest;
-    for (const permit of this.#permits) {
-      const count = this.#ofOwner.of(accountOf(permit.owner));
-      if (permit.signal.aborted || count <= most) continue;
+    for (const candidate of this.#permits) {
+      const account = accountOf(candidate.owner);
+      const count = this.#ofOwner.of(account) - ending.of(account);
+      if (candidate.askedMs !== undefined || count <= most) continue;
+      // Whoever has all there is may have to give its only one.
+      if (count === fewest + 1 && count < this.#permits.size) continue;
       most = count;
-      blocking = permit;
+      permit = candidate;
     }
-    return blocking;
+    if (permit === undefined) return undefined;
+    // Work that does not end when it is asked to is not waited for.
+    const untilMs = asked.map(({ askedMs = 0 }) => askedMs + ms).filter((endMs) => endMs > clock.now());
+    const isAskedOfEnough = untilMs.length >= waiting.filter((count) => count < most).length;
+    return { permit, atMs: Math.max(permit.sinceMs + ms, isAskedOfEnough ? Math.min(...untilMs) : 0) };
   }
+}
+
+interface Yielding {
+  readonly permit: HeldPermit;
+  readonly atMs: number;
 }
 
 interface HeldPermitOptions {
@@ -249,6 +266,8 @@ interface HeldPermitOptions {
 class HeldPermit implements Permit {
   readonly owner: Owner;
   readonly sinceMs: number;
+  /** When it was asked back. */
+  askedMs: number | undefined;
   readonly #options: HeldPermitOptions;
   readonly #askedBack = new AbortController();
   #isHeld = true;
@@ -265,7 +284,8 @@ class HeldPermit implements Permit {
     return this.#askedBack.signal;
   }
 
-  askBack(): void {
+  askBack(nowMs: number): void {
+    this.askedMs = nowMs;
     this.#askedBack.abort(this.#options.busy("askedBack"));
   }
 

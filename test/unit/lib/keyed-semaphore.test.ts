@@ -243,3 +243,65 @@ test("a permit is asked back from nobody who holds as little as those who wait",
   await settled();
   expect(clock.pendingCount).toBe(0);
 });
+
+test("a permit is asked back from nobody who would hold less than those who wait then", async () => {
+  const { clock, acquire } = start({ permitsMax: 2, yieldAfterMs: 1_000 });
+  const held = [
+    await acquire("first", { keys: {}, owners: of("one") }),
+    await acquire("second", { keys: {}, owners: of("two") }),
+  ];
+  void acquire("third", { keys: {}, owners: of("three") });
+  clock.advance(30_000);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+});
+
+test("whoever holds all permits is asked for one back, also where there is only one", async () => {
+  const { clock, acquire } = start({ permitsMax: 1, yieldAfterMs: 1_000 });
+  const only = await acquire("only", { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(1_000);
+  expect(only.signal.aborted).toBe(true);
+});
+
+test("no more permits are asked back than there are callers with fewer, while those asked end their work", async () => {
+  const { clock, acquire } = start({ permitsMax: 3, yieldAfterMs: 1_000 });
+  const held = [];
+  for (const name of ["1", "2", "3"]) held.push(await acquire(name, { keys: {}, owners: of("greedy") }));
+  for (const name of ["4", "5"]) void acquire(name, { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(1_000);
+  clock.advance(500);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, false, false]);
+  // Work that does not end keeps nobody waiting for ever.
+  clock.advance(500);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true, false]);
+});
+
+test("who comes after a permit was given back does not wait longer than the first did", async () => {
+  const { clock, acquire, order } = start({ permitsMax: 4, yieldAfterMs: 1_000 });
+  for (const name of ["1", "2", "3", "4"]) {
+    const permit = await acquire(name, { keys: {}, owners: of("greedy") });
+    permit.signal.addEventListener("abort", () => permit.release());
+  }
+  void acquire("5", { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(1_000);
+  void acquire("other", { keys: {}, owners: of("other") });
+  clock.advance(1);
+  await settled();
+  expect(order).toEqual(["1", "2", "3", "4", "honest", "other"]);
+});
+
+test("nobody is asked for a permit once the caller with fewer has left", async () => {
+  const { clock, acquire } = start({ permitsMax: 2, yieldAfterMs: 1_000 });
+  const held = [
+    await acquire("1", { keys: {}, owners: of("greedy") }),
+    await acquire("2", { keys: {}, owners: of("greedy") }),
+  ];
+  void acquire("3", { keys: {}, owners: of("greedy") });
+  const abort = new AbortController();
+  acquire("honest", { keys: {}, owners: of("honest"), signal: abort.signal }).catch(() => undefined);
+  abort.abort(new Error("gone"));
+  clock.advance(5_000);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+});
