@@ -233,7 +233,7 @@ export class KeyedSemaphore {
       const account = accountOf(candidate.owner);
       const count = this.#ofOwner.of(account) - ending.of(account);
       if (candidate.askedMs !== undefined || count <= most) continue;
-      // Whoever has all there is may have to give its only one.
+      // An account that has all there is may have to give its only one.
       if (count === fewest + 1 && count < this.#permits.size) continue;
       most = count;
       permit = candidate;

@@ -255,7 +255,7 @@ test("a permit is asked back from nobody who would hold less than those who wait
   expect(held.map(({ signal }) => signal.aborted)).toEqual([false, false]);
 });
 
-test("whoever holds all permits is asked for one back, also where there is only one", async () => {
+test("an account that holds all permits is asked for one back, also where there is only one", async () => {
   const { clock, acquire } = start({ permitsMax: 1, yieldAfterMs: 1_000 });
   const only = await acquire("only", { keys: {}, owners: of("greedy") });
   void acquire("honest", { keys: {}, owners: of("honest") });

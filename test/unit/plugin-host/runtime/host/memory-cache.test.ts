@@ -203,7 +203,7 @@ describe("a value that is kept fresh", () => {
   });
 });
 
-test("whoever no longer waits for a value is no longer one of its owners, however many come and go", async () => {
+test("a caller that no longer waits for a value is no longer one of its owners, however many come and go", async () => {
   const as = (name: string, task: () => Promise<string>) =>
     runWork({ depth: 0, owners: new Owners([name]), route: undefined }, task);
   let owners: Owners | undefined;
