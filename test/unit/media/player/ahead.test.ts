@@ -284,6 +284,21 @@ describe("a player with frames made ahead", () => {
     reached.mockRestore();
   });
 
+  it("no more filter changes reach a track that is paused for each", async () => {
+    const reached = vi.spyOn(Pipeline.prototype, "setFilters");
+    await playing();
+    reached.mockClear();
+    for (let change = 1; change <= 100; change++) {
+      player.pause(true);
+      player.setFilters(filterSettings({ volume: 1 + change / 100_000 }));
+      player.pause(false);
+    }
+    expect(reached.mock.calls.length).toBeLessThanOrEqual(10);
+    await tick(20);
+    expect(reached).toHaveBeenLastCalledWith(filterSettings({ volume: 1.001 }));
+    reached.mockRestore();
+  });
+
   it("a track starts with the newest filters, however often they were changed before", async () => {
     await playing();
     for (let change = 1; change <= 50; change++) player.setFilters(filterSettings({ volume: 1 + change / 100 }));
