@@ -187,6 +187,19 @@ describe("a player with frames made ahead", () => {
     expect(events.map(({ type }) => type)).toContain("trackEnded");
   });
 
+  it.each(range(1, LOOK_AHEAD_FRAMES + 3))(
+    "also after many other changes, an end %i frames ahead is not played past",
+    async (frames) => {
+      await playing();
+      for (let change = 0; change < 20; change++) player.setVolume(100);
+      await tick(1);
+      const endFrames = voice.received.length + frames;
+      player.setEnd(1, endFrames * FRAME_MS);
+      await tick(20);
+      expect(voice.received.filter((number) => number !== SILENCE)).toEqual(range(0, endFrames - 1));
+    },
+  );
+
   it("frames made ahead are replaced at once by a track that is ready", async () => {
     await playing();
     const { length } = voice.received;
