@@ -30,8 +30,8 @@ export function moreThan(owner: Owner, other: Owner, counts: Counts): number {
 }
 
 /**
- * The owners of one piece of work: the one that asked for it, and all that have joined since, to share its result. Work that
- * is shared must not wait as long as the one who asked first deserves.
+ * The owners of one piece of work: the one that asked for it, and all that have joined since, to share its result. Work
+ * that is shared must not wait as long as the one who asked first deserves.
  */
 export class Owners {
   readonly #own: (Owner | Owners)[];
