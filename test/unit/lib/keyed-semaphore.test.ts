@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { KeyedSemaphore, type Permit } from "../../../src/lib/keyed-semaphore.ts";
 import { Owners } from "../../../src/lib/owners.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -68,6 +68,39 @@ test("callers of all keys together have a limit, and are served in order", async
   first.release();
   await settled();
   expect(order).toEqual(["first", "second", "third"]);
+});
+
+test("callers with different keys are served in order, also once the first of a key has given up", async () => {
+  const { order, acquire } = start({ permitsMax: 1 });
+  const abort = new AbortController();
+  const first = await acquire("first", { keys: { a: 1 } });
+  void acquire("gone", { keys: { a: 1 }, signal: abort.signal }).catch(() => undefined);
+  for (const [name, key] of [
+    ["second", "b"],
+    ["third", "a"],
+    ["fourth", "b"],
+  ] as const) {
+    void acquire(name, { keys: { [key]: 1 } }).then((permit) => permit.release());
+  }
+  abort.abort();
+  first.release();
+  await settled();
+  expect(order).toEqual(["first", "second", "third", "fourth"]);
+});
+
+test("a thousand callers that wait for the same are not looked at one by one", async () => {
+  const { acquire } = start({ waitingMax: 2_000 });
+  const first = await acquire("first", { keys: { a: 1 } });
+  for (let caller = 0; caller < 1_000; caller++) {
+    void acquire(String(caller), { keys: { a: 1 }, owners: of("bots", `bot ${caller % 2}`) });
+  }
+  await settled();
+  const looks = vi.spyOn(Map.prototype, "get");
+  const reads = vi.spyOn(Owners.prototype, "all", "get");
+  first.release();
+  const count = looks.mock.calls.length + reads.mock.calls.length;
+  vi.restoreAllMocks();
+  expect(count).toBeLessThan(50);
 });
 
 test("a caller needs a free permit of each of its keys, and frees one of them before the others", async () => {
