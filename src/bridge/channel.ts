@@ -141,8 +141,8 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
 
   /**
    * Requests a link to a site's track. Rejects with the reason why no link is available (RemoteError), `worker-timeout`
-   * after 20 s, or `worker-busy` with 1,024 requests pending, most of them of this owner. A caller that no longer needs it just stops
-   * waiting.
+   * after 20 s, or `worker-busy` with 1,024 requests pending, most of them of this owner. A caller that no longer needs
+   * it just stops waiting.
    */
   requestLink(request: LinkRequest): Promise<PlayableLink> {
     const { sourceName } = request.track;

@@ -46,10 +46,14 @@ export class Owners {
     return this.#own.flatMap((own) => (own instanceof Owners ? own.all : [own]));
   }
 
-  /** Those of another piece of work join, with those that will join that. */
-  join(other: Owners): void {
+  /** Those of another piece of work join, with those that will join that. Returns a function by which they leave. */
+  join(other: Owners): () => void {
     this.#own.push(other);
     for (const listener of [...this.#listeners]) listener();
+    return () => {
+      const index = this.#own.lastIndexOf(other);
+      if (index >= 0) this.#own.splice(index, 1);
+    };
   }
 
   /** Calls `listener` when some have joined. Returns a function that stops it. */

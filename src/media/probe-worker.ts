@@ -4,7 +4,7 @@
 import type { ProbeThreadCommand } from "../bridge/commands.ts";
 import type { ProbeResult } from "../bridge/playable-input.ts";
 import { NodeError } from "../errors.ts";
-import type { Owner } from "../lib/owners.ts";
+import { accountOf, type Owner } from "../lib/owners.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { TrackOpener } from "./probe/track-opener.ts";
 import type { TrackBudget } from "./quota/track-budget.ts";
@@ -45,18 +45,25 @@ export class ProbeWorker {
   }
 
   /**
-   * Ends the probe that holds the most memory if all together hold more than this: the others, which need little, find
-   * space long before the limit. Its memory is released soon after.
+   * If all together hold more than this, ends the largest probe of the account that holds most: the others, which need
+   * little, find space long before the limit. Its memory is released soon after.
    */
   makeSpace(memoryBytesMax: number): void {
+    const ofAccount = new Map<string, number>();
     let usedBytes = 0;
-    let largest: Running | undefined;
-    for (const running of this.#running.values()) {
-      const { memory } = running.budget;
-      usedBytes += memory.usedBytes;
-      if (memory.usedBytes > (largest?.budget.memory.usedBytes ?? 0)) largest = running;
+    for (const { budget } of this.#running.values()) {
+      const account = accountOf(budget.owner);
+      ofAccount.set(account, (ofAccount.get(account) ?? 0) + budget.memory.usedBytes);
+      usedBytes += budget.memory.usedBytes;
     }
     if (usedBytes <= memoryBytesMax) return;
+    const accountBytesMax = Math.max(...ofAccount.values());
+    let largest: Running | undefined;
+    for (const running of this.#running.values()) {
+      const { memory, owner } = running.budget;
+      if (ofAccount.get(accountOf(owner)) !== accountBytesMax) continue;
+      if (memory.usedBytes > (largest?.budget.memory.usedBytes ?? 0)) largest = running;
+    }
     const text =
       "probing this track needs more memory than is available beside the current probes; try again in a moment";
     largest?.abort.abort(new NodeError("memory-exhausted", text));

@@ -562,7 +562,8 @@ export interface Cache<Value> {
  * A failure may be the fault of what a client asked for, so the breaker opens only for the client whose `load` or
  * `resolve` has failed. It opens for all clients of an account (a key, or an address) once the requests of two of them
  * fail, and for everybody once those of two accounts do; at most three of the five failures of one client or account
- * count then.
+ * count then. A client whose last request succeeded is let through all the same. What the plugin's own limits refuse
+ * counts neither way.
  */
 export interface Backend {
   readonly name: string;

@@ -4,6 +4,7 @@
 import { Heartbeat } from "../../src/bridge/heartbeat.ts";
 import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import type { Owner } from "../../src/lib/owners.ts";
 import { TimeSlicer } from "../../src/media/quota/time-slicer.ts";
 import { TrackBudget } from "../../src/media/quota/track-budget.ts";
 
@@ -14,6 +15,7 @@ interface TrackBudgetTraits {
   readonly heartbeat?: Heartbeat;
   readonly taskId?: number;
   readonly beforeWork?: () => void;
+  readonly owner?: Owner;
 }
 
 export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
@@ -23,7 +25,7 @@ export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
     memory: new ByteBudget({ owner: "the track", limitBytes: traits.memoryBytes ?? Number.MAX_SAFE_INTEGER }),
     heartbeat: traits.heartbeat ?? new Heartbeat(Heartbeat.allocate()),
     taskId: traits.taskId ?? 1,
-    owner: ["address test"],
+    owner: traits.owner ?? ["address test"],
     activity: "read",
     beforeWork: traits.beforeWork ?? (() => undefined),
   });

@@ -199,7 +199,7 @@ export class AudioPlayer implements LoopMember {
   setEnd(trackId: TrackId, endMs: number | undefined): void {
     const track = this.#tracks.current;
     if (track?.trackId !== trackId) return;
-    const isMade = endMs !== undefined && endMs < track.pipeline.positionMs + track.offsetMs;
+    const isMade = endMs !== undefined && endMs <= track.pipeline.positionMs + track.offsetMs;
     // The end lies within the frames that are made but not yet played, or so does the start of its fade out.
     if (isMade || this.#mayChange) this.#unsent.remake();
     track.pipeline.setEnd(endMs === undefined ? undefined : endMs - track.offsetMs);
@@ -219,7 +219,7 @@ export class AudioPlayer implements LoopMember {
   }
 
   get #mayChange(): boolean {
-    return !this.#hasAudio || this.#changes.take(1);
+    return !this.#tracks.areAny || this.#changes.take(1);
   }
 
   #applyFilters(): void {

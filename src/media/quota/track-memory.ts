@@ -44,7 +44,7 @@ export class ThreadMemory {
       if (reference.deref() === undefined) this.#ofAccount.delete(name);
     }
     const limitBytes = this.#all.limitBytes * ACCOUNT_SHARE;
-    const memory = new ByteBudget({ owner: "this client's tracks", limitBytes, parent: this.#all });
+    const memory = new ByteBudget({ owner: "this client", limitBytes, parent: this.#all });
     this.#ofAccount.set(account, new WeakRef(memory));
     return memory;
   }

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { KeyedSemaphore, type Permit } from "../../../src/lib/keyed-semaphore.ts";
 import { Owners } from "../../../src/lib/owners.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -68,6 +68,39 @@ test("callers of all keys together have a limit, and are served in order", async
   first.release();
   await settled();
   expect(order).toEqual(["first", "second", "third"]);
+});
+
+test("callers with different keys are served in order, also once the first of a key has given up", async () => {
+  const { order, acquire } = start({ permitsMax: 1 });
+  const abort = new AbortController();
+  const first = await acquire("first", { keys: { a: 1 } });
+  void acquire("gone", { keys: { a: 1 }, signal: abort.signal }).catch(() => undefined);
+  for (const [name, key] of [
+    ["second", "b"],
+    ["third", "a"],
+    ["fourth", "b"],
+  ] as const) {
+    void acquire(name, { keys: { [key]: 1 } }).then((permit) => permit.release());
+  }
+  abort.abort();
+  first.release();
+  await settled();
+  expect(order).toEqual(["first", "second", "third", "fourth"]);
+});
+
+test("a thousand callers that wait for the same are not looked at one by one", async () => {
+  const { acquire } = start({ waitingMax: 2_000 });
+  const first = await acquire("first", { keys: { a: 1 } });
+  for (let caller = 0; caller < 1_000; caller++) {
+    void acquire(String(caller), { keys: { a: 1 }, owners: of("bots", `bot ${caller % 2}`) });
+  }
+  await settled();
+  const looks = vi.spyOn(Map.prototype, "get");
+  const reads = vi.spyOn(Owners.prototype, "all", "get");
+  first.release();
+  const count = looks.mock.calls.length + reads.mock.calls.length;
+  vi.restoreAllMocks();
+  expect(count).toBeLessThan(50);
 });
 
 test("a caller needs a free permit of each of its keys, and frees one of them before the others", async () => {
@@ -242,4 +275,66 @@ test("a permit is asked back from nobody who holds as little as those who wait",
   second.release();
   await settled();
   expect(clock.pendingCount).toBe(0);
+});
+
+test("a permit is asked back from nobody who would hold less than those who wait then", async () => {
+  const { clock, acquire } = start({ permitsMax: 2, yieldAfterMs: 1_000 });
+  const held = [
+    await acquire("first", { keys: {}, owners: of("one") }),
+    await acquire("second", { keys: {}, owners: of("two") }),
+  ];
+  void acquire("third", { keys: {}, owners: of("three") });
+  clock.advance(30_000);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([false, false]);
+});
+
+test("an account that holds all permits is asked for one back, also where there is only one", async () => {
+  const { clock, acquire } = start({ permitsMax: 1, yieldAfterMs: 1_000 });
+  const only = await acquire("only", { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(1_000);
+  expect(only.signal.aborted).toBe(true);
+});
+
+test("no more permits are asked back than there are callers with fewer, while those asked end their work", async () => {
+  const { clock, acquire } = start({ permitsMax: 3, yieldAfterMs: 1_000 });
+  const held = [];
+  for (const name of ["1", "2", "3"]) held.push(await acquire(name, { keys: {}, owners: of("greedy") }));
+  for (const name of ["4", "5"]) void acquire(name, { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(1_000);
+  clock.advance(500);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, false, false]);
+  // Work that does not end keeps nobody waiting for ever.
+  clock.advance(500);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true, false]);
+});
+
+test("who comes after a permit was given back does not wait longer than the first did", async () => {
+  const { clock, acquire, order } = start({ permitsMax: 4, yieldAfterMs: 1_000 });
+  for (const name of ["1", "2", "3", "4"]) {
+    const permit = await acquire(name, { keys: {}, owners: of("greedy") });
+    permit.signal.addEventListener("abort", () => permit.release());
+  }
+  void acquire("5", { keys: {}, owners: of("greedy") });
+  void acquire("honest", { keys: {}, owners: of("honest") });
+  clock.advance(1_000);
+  void acquire("other", { keys: {}, owners: of("other") });
+  clock.advance(1);
+  await settled();
+  expect(order).toEqual(["1", "2", "3", "4", "honest", "other"]);
+});
+
+test("nobody is asked for a permit once the caller with fewer has left", async () => {
+  const { clock, acquire } = start({ permitsMax: 2, yieldAfterMs: 1_000 });
+  const held = [
+    await acquire("1", { keys: {}, owners: of("greedy") }),
+    await acquire("2", { keys: {}, owners: of("greedy") }),
+  ];
+  void acquire("3", { keys: {}, owners: of("greedy") });
+  const abort = new AbortController();
+  acquire("honest", { keys: {}, owners: of("honest"), signal: abort.signal }).catch(() => undefined);
+  abort.abort(new Error("gone"));
+  clock.advance(5_000);
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([false, false]);
 });

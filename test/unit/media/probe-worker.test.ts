@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { PlayableInput, ProbeResult } from "../../../src/bridge/playable-input.ts";
 import { NodeError } from "../../../src/errors.ts";
+import type { Owner } from "../../../src/lib/owners.ts";
 import type { OpeningWork } from "../../../src/media/probe/track-opener.ts";
 import { ProbeWorker } from "../../../src/media/probe-worker.ts";
 import type { TrackBudget } from "../../../src/media/quota/track-budget.ts";
@@ -32,8 +33,8 @@ beforeEach(() => {
         return work();
       },
     },
-    createBudget: (taskId) => {
-      const budget = createTrackBudget({ taskId });
+    createBudget: (taskId, owner) => {
+      const budget = createTrackBudget({ taskId, owner });
       budgets.push(budget);
       return budget;
     },
@@ -45,8 +46,8 @@ beforeEach(() => {
   });
 });
 
-function ask(requestId: number): void {
-  worker.execute({ type: "probe", requestId, owner: [], input: INPUT });
+function ask(requestId: number, owner: Owner = []): void {
+  worker.execute({ type: "probe", requestId, owner, input: INPUT });
 }
 
 describe("a probe", () => {
@@ -113,5 +114,21 @@ describe("a probe", () => {
     expect(probes.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
     worker.makeSpace(69);
     expect(probes.map(({ signal }) => signal.aborted)).toEqual([false, true, true]);
+  });
+
+  test("of the account that keeps the most is ended, not a larger one of another", async () => {
+    for (const [index, [account, sizeBytes]] of (
+      [
+        ["honest", 50],
+        ["greedy", 30],
+        ["greedy", 40],
+      ] as const
+    ).entries()) {
+      ask(index, [account]);
+      budgets[index]?.memory.take(sizeBytes, "tables");
+    }
+    worker.makeSpace(119);
+    await settle();
+    expect(probes.map(({ signal }) => signal.aborted)).toEqual([false, false, true]);
   });
 });

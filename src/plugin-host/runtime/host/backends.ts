@@ -1,24 +1,29 @@
 // The backends through which a plugin reaches its site, each with a circuit breaker: a backend that keeps failing gets
 // no requests for growing pauses, then one trial request. A failure may be the fault of what one client asked for:
 // the breaker opens for that client, for its account once the requests of two of its clients fail, and for everybody
-// once those of two accounts do. Plugin thread; the states are reported to the main thread, and the log has one line
+// once those of two accounts do. As clients choose their names, these two hold for nobody whose last request succeeded.
+// Plugin thread; the states are reported to the main thread, and the log has one line
 // when a breaker opens and one when it closes.
 
 import type { BackendReport } from "../../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../../bridge/wire-error.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import type { Owner } from "../../../lib/owners.ts";
+import { accountOf, type Owner } from "../../../lib/owners.ts";
 import { redactText } from "../../../lib/redact-text.ts";
+import { SharedMap } from "../../../lib/shared-map.ts";
 import { type Backend, type PluginLogger, SourceError, type SourceErrorKind } from "../../../plugin-api/plugin.ts";
 import { currentWork } from "../current-work.ts";
 import { Circuit, PAUSE_MS_MAX } from "./circuit.ts";
 import { kindOf } from "./error-kind.ts";
+import { OwnLimitError } from "./own-limit-error.ts";
 
 const BACKENDS_MAX = 64;
 /** Hosts of one backend that have a breaker. */
 const HOSTS_MAX = 256;
-/** Accounts and clients of one breaker whose requests failed last. */
+/** Accounts and clients of one breaker whose requests failed last, and clients whose requests succeeded. */
 const OWNERS_MAX = 256;
+/** … where strangers choose how many hosts there are. */
+const OWNERS_OF_HOST_MAX = 16;
 const ERROR_LENGTH_MAX = 300;
 /** Errors that are the site's answer about one item, and say nothing about the backend. */
 const ANSWERS: readonly SourceErrorKind[] = ["not-found", "unavailable", "invalid"];
@@ -104,14 +109,19 @@ class CircuitBreaker implements Backend {
   readonly #circuit: Circuit;
   /** By account, and by client: only of those whose last request failed. */
   readonly #ofOwners = new Map<string, Circuit>();
+  readonly #ownersMax: number;
+  /** Clients whose last request succeeded. */
+  readonly #working: SharedMap<string, true>;
   /** The circuit that opened first since the last success: nothing has worked since then. */
   #opened: Circuit | undefined;
-  #lastError: Error | undefined;
+  #lastError: { readonly text: string; readonly error: unknown } | undefined;
 
   constructor(options: BreakerOptions) {
     this.name = options.name;
     this.#options = options;
     this.#circuit = new Circuit(options.clock);
+    this.#ownersMax = options.host === undefined ? OWNERS_MAX : OWNERS_OF_HOST_MAX;
+    this.#working = new SharedMap(this.#ownersMax);
   }
 
   get isOpen(): boolean {
@@ -130,16 +140,18 @@ class CircuitBreaker implements Backend {
     const owner = this.#owner();
     const refusing = this.#refusingOf(owner);
     if (refusing !== undefined) {
-      throw new SourceError("busy", this.#refusal(refusing), { cause: this.#lastError });
+      throw new SourceError("busy", this.#refusal(refusing), { cause: this.#lastError?.error });
     }
-    const trials = this.#circuitsOf(owner).map((circuit) => ({ circuit, trial: circuit.begin() }));
+    const trials = this.#circuitsOf(owner)
+      .filter(({ isOpen }) => !isOpen)
+      .map((circuit) => ({ circuit, trial: circuit.begin() }));
     try {
       const value = await fn();
       this.#onSuccess(owner);
       return value;
     } catch (error) {
       if (isAnswer(error)) this.#onSuccess(owner);
-      else if (!isAbort(error) && !isUnsent(error)) {
+      else if (!isAbort(error) && !isUnsent(error) && !(error instanceof OwnLimitError)) {
         this.#onFailure(error, owner, (circuit) => trials.find((one) => one.circuit === circuit)?.trial);
       }
       throw error;
@@ -165,18 +177,19 @@ class CircuitBreaker implements Backend {
   }
 
   #refusingOf(owner: Owner): Circuit | undefined {
+    if (this.#working.get(owner.at(-1) ?? "") === true) return undefined;
     return this.#circuitsOf(owner).find(({ isOpen }) => isOpen);
   }
 
   /** Why a request is refused, and until when. */
   #refusal(circuit: Circuit): string {
-    const { host, totals } = this.#options;
+    const { host } = this.#options;
     const until = circuit.isHalfOpen
       ? "until its trial request succeeds"
       : `until ${new Date(circuit.openUntilEpochMs ?? 0).toISOString()}`;
     const why = `after ${failuresText(circuit.failuresInRow)}`;
     const what = host === undefined ? this.name : `${this.name} (${host})`;
-    return `the circuit breaker for ${what} is open ${until}, ${why}; last error: ${totals.lastError}`;
+    return `the circuit breaker for ${what} is open ${until}, ${why}; last error: ${this.#lastError?.text}`;
   }
 
   #onSuccess(owner: Owner): void {
@@ -189,20 +202,24 @@ class CircuitBreaker implements Backend {
     this.#opened = undefined;
     this.#circuit.succeed();
     for (const name of owner) this.#ofOwners.delete(name);
+    const client = owner.at(-1);
+    if (client !== undefined) this.#working.set(client, true, accountOf(owner));
   }
 
   #onFailure(error: unknown, owner: Owner, trialOf: (circuit: Circuit) => ReturnType<Circuit["begin"]>): void {
     const { totals, hide } = this.#options;
+    this.#working.delete(owner.at(-1) ?? "");
     totals.failed += 1;
-    this.#lastError = error instanceof Error ? error : undefined;
-    const text = error instanceof Error ? error.message : String(error);
-    totals.lastError = redactText(hide(text)).slice(0, ERROR_LENGTH_MAX);
+    const message = error instanceof Error ? error.message : String(error);
+    const text = redactText(hide(message)).slice(0, ERROR_LENGTH_MAX);
+    this.#lastError = { text, error };
+    totals.lastError = text;
     const retryAfterMs = Math.min(retryAfterOf(error), PAUSE_MS_MAX);
     // From the client up to everybody.
     for (let level = owner.length; level >= 0; level--) {
       const circuit = this.#circuitAt(owner[level - 1]);
       const pauseMs = circuit.fail({ retryAfterMs, child: owner[level], trial: trialOf(circuit) });
-      if (pauseMs !== undefined) this.#onOpened(circuit, pauseMs);
+      if (pauseMs !== undefined) this.#onOpened(circuit, { pauseMs, openFor: WHOM[level] });
     }
   }
 
@@ -211,13 +228,13 @@ class CircuitBreaker implements Backend {
     const ofOwners = this.#ofOwners;
     const circuit = ofOwners.get(name) ?? new Circuit(this.#options.clock);
     ofOwners.delete(name);
-    if (ofOwners.size >= OWNERS_MAX) ofOwners.delete(leastOf(ofOwners, ({ state }) => state === "closed"));
+    if (ofOwners.size >= this.#ownersMax) ofOwners.delete(leastOf(ofOwners, ({ state }) => state === "closed"));
     ofOwners.set(name, circuit);
     return circuit;
   }
 
   /** Logs once until a request succeeds: further failed trials show only at `GET /v4/tonearm/sources`. */
-  #onOpened(circuit: Circuit, pauseMs: number): void {
+  #onOpened(circuit: Circuit, { pauseMs, openFor }: Opening): void {
     const isLogged = this.#opened !== undefined;
     this.#opened ??= circuit;
     const { plugin, log, totals, host } = this.#options;
@@ -227,9 +244,19 @@ class CircuitBreaker implements Backend {
     const { failuresInRow } = circuit;
     const what = `circuit breaker opened for ${plugin}/${backend}`;
     const why = `${failuresText(failuresInRow)}, retry in ${Math.ceil(pauseMs / 1000)} s`;
-    log.warn(`${what}: ${why}`, { backend, pauseMs, failuresInRow, reason: totals.lastError });
+    const whom = openFor === undefined ? {} : { openFor };
+    log.warn(`${what}: ${why}`, { backend, pauseMs, failuresInRow, reason: totals.lastError, ...whom });
   }
 }
+
+interface Opening {
+  readonly pauseMs: number;
+  /** Undefined: for everybody. */
+  readonly openFor: string | undefined;
+}
+
+/** By the level of an owner. */
+const WHOM = [undefined, "one account", "one client"] as const;
 
 /** The name of the oldest one that can be forgotten; of the oldest at all where none can. */
 function leastOf<Value>(values: ReadonlyMap<string, Value>, isForgettable: (value: Value) => boolean): string {

@@ -20,6 +20,7 @@ import {
 import { currentOwners } from "../current-work.ts";
 import { BodyMemory } from "./body-memory.ts";
 import { readHttpBody } from "./http-body.ts";
+import { OwnLimitError } from "./own-limit-error.ts";
 import { Semaphore } from "./semaphore.ts";
 
 const REQUESTS_MAX = 32;
@@ -99,7 +100,7 @@ export class PluginHttpClient implements HttpClient {
     } catch (error) {
       signal.throwIfAborted();
       if (late.signal.aborted && !isSent) {
-        throw new SourceError("busy", `all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
+        throw new OwnLimitError(`all ${REQUESTS_MAX} concurrent requests of this plugin were busy for too long`);
       }
       throw error instanceof SourceError ? error : unreachable(first.url, error);
     } finally {

@@ -103,12 +103,13 @@ export class MemoryCache<Value> implements Cache<Value> {
   /** Waits for the value being made, or starts making it. */
   async #join(key: string, make: Make<Value>, signal: AbortSignal): Promise<Value> {
     const running = this.#flights.get(key);
-    running?.owners.join(currentOwners());
+    const leaveOwners = running?.owners.join(currentOwners());
     const flight = running ?? this.#begin(key, make);
     flight.waiting += 1;
     try {
       return await unlessAborted(flight.work, signal);
     } finally {
+      leaveOwners?.();
       this.#leave(key, flight);
     }
   }

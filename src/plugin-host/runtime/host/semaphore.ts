@@ -3,8 +3,8 @@
 
 import type { Clock } from "../../../lib/clock.ts";
 import { type BusyReason, KeyedSemaphore, type Permit } from "../../../lib/keyed-semaphore.ts";
-import { SourceError } from "../../../plugin-api/plugin.ts";
 import { currentOwners } from "../current-work.ts";
+import { OwnLimitError } from "./own-limit-error.ts";
 
 /** Part of the permits that one account may hold. */
 const ACCOUNT_SHARE = 3 / 4;
@@ -59,7 +59,7 @@ export class Semaphore {
       limits: [{ key: what, max, accountMax: Math.ceil(max * ACCOUNT_SHARE) }],
       owners: currentOwners(),
       signal,
-      busy: (reason) => new SourceError("busy", this.#textOf(reason)),
+      busy: (reason) => new OwnLimitError(this.#textOf(reason)),
     });
   }
 

@@ -100,8 +100,8 @@ describe("a link that is refused in the middle of its file", () => {
       });
       expect((await readAll()).equals(FILE)).toBe(true);
       expect(links.requests).toEqual([
-        { track: SITE_TRACK, reason: "start" },
-        { track: SITE_TRACK, reason: "refused", status, variant: "a" },
+        { track: SITE_TRACK, owner: ["address test"], reason: "start" },
+        { track: SITE_TRACK, owner: ["address test"], reason: "refused", status, variant: "a" },
       ]);
       expect(server.requests.map(({ path, headers }) => [path, headers.range])).toEqual([
         ["/0", "bytes=0-"],

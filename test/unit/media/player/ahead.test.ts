@@ -187,6 +187,19 @@ describe("a player with frames made ahead", () => {
     expect(events.map(({ type }) => type)).toContain("trackEnded");
   });
 
+  it.each(range(1, LOOK_AHEAD_FRAMES + 3))(
+    "also after many other changes, an end %i frames ahead is not played past",
+    async (frames) => {
+      await playing();
+      for (let change = 0; change < 20; change++) player.setVolume(100);
+      await tick(1);
+      const endFrames = voice.received.length + frames;
+      player.setEnd(1, endFrames * FRAME_MS);
+      await tick(20);
+      expect(voice.received.filter((number) => number !== SILENCE)).toEqual(range(0, endFrames - 1));
+    },
+  );
+
   it("frames made ahead are replaced at once by a track that is ready", async () => {
     await playing();
     const { length } = voice.received;
@@ -281,6 +294,21 @@ describe("a player with frames made ahead", () => {
     expect(reached).toHaveBeenLastCalledWith(filters(1.006));
     expect(reached.mock.calls.length).toBeLessThanOrEqual(23);
     expect(reached.mock.calls.length).toBeGreaterThan(15);
+    reached.mockRestore();
+  });
+
+  it("no more filter changes reach a track that is paused for each", async () => {
+    const reached = vi.spyOn(Pipeline.prototype, "setFilters");
+    await playing();
+    reached.mockClear();
+    for (let change = 1; change <= 100; change++) {
+      player.pause(true);
+      player.setFilters(filterSettings({ volume: 1 + change / 100_000 }));
+      player.pause(false);
+    }
+    expect(reached.mock.calls.length).toBeLessThanOrEqual(10);
+    await tick(20);
+    expect(reached).toHaveBeenLastCalledWith(filterSettings({ volume: 1.001 }));
     reached.mockRestore();
   });
 

@@ -12,7 +12,7 @@ it("the tracks of one account leave memory of the thread to those of others", ()
   const greedy = tracksOf("greedy");
   const held = greedy.slice(0, 112);
   for (const track of held) track.take(4 * MIB, "tests");
-  expect(() => greedy.at(-1)?.take(4 * MIB, "tests")).toThrow("this client's tracks");
+  expect(() => greedy.at(-1)?.take(4 * MIB, "tests")).toThrow("this client needs");
   const [honest] = tracksOf("honest");
   honest?.take(4 * MIB, "tests");
   expect(memory.usedBytes).toBe(113 * 4 * MIB);

@@ -13,11 +13,16 @@ const AWAY = new SourceError("unreachable", "nobody there");
 let clock: FakeClock;
 let backends: Backends;
 let lines: string[];
+let fieldsOfLines: object[];
 
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
-  const line = (message: string): void => void lines.push(message);
+  fieldsOfLines = [];
+  const line = (message: string, fields: object = {}): void => {
+    lines.push(message);
+    fieldsOfLines.push(fields);
+  };
   const log = { debug: line, info: line, warn: line, error: line };
   backends = new Backends(clock, { plugin: "songs", hide: (text) => text, onReport: () => undefined, log });
 });
@@ -40,8 +45,8 @@ async function outcome(owner: Owner, error?: SourceError, host?: string): Promis
   );
 }
 
-async function fail(owner: Owner, count: number, error = AWAY): Promise<void> {
-  for (let index = 0; index < count; index++) await outcome(owner, error);
+async function fail(owner: Owner, count: number, error = AWAY, host?: string): Promise<void> {
+  for (let index = 0; index < count; index++) await outcome(owner, error, host);
 }
 
 const stateOf = (name: string) => backends.reports.find((report) => report.name === name)?.state;
@@ -90,6 +95,7 @@ describe("a breaker that one client's requests have opened", () => {
       "circuit breaker opened for songs/api: 5 failures in a row, retry in 30 s",
       "circuit breaker closed for songs/api",
     ]);
+    expect(fieldsOfLines[0]).toMatchObject({ openFor: "one client" });
   });
 });
 
@@ -110,6 +116,27 @@ describe("a backend that fails for several", () => {
     await fail(NEIGHBOUR, 2);
     expect(await outcome(["key greedy", "key greedy, third bot"])).toBe("refused");
     expect(await outcome(HONEST)).toBe("done");
+  });
+
+  test("clients that one makes up do not open it for one whose requests succeed, until one of these fails", async () => {
+    const HONEST_BOT: Owner = ["key greedy", "key greedy, honest bot"];
+    await outcome(HONEST_BOT);
+    for (const name of ["a", "b", "c"]) await fail(["key greedy", `key greedy, ${name}`], 5);
+    expect(await outcome(NEIGHBOUR)).toBe("refused");
+    expect(await outcome(HONEST_BOT)).toBe("done");
+    for (const name of ["a", "b", "c"]) await fail(["key greedy", `key greedy, ${name}`], 5);
+    expect(await outcome(HONEST_BOT, AWAY)).toBe("failed");
+    expect(await outcome(HONEST_BOT)).toBe("refused");
+  });
+
+  test("a request that passes an open breaker is no trial: it neither takes the place of one nor lengthens the pause", async () => {
+    await outcome(HONEST);
+    await fail(GREEDY, 3);
+    await fail(["key other", "key other, bot"], 2);
+    expect(stateOf("api")).toBe("open");
+    const openUntilMs = backends.reports[0]?.openUntilMs;
+    await outcome(HONEST, AWAY);
+    expect(backends.reports[0]).toMatchObject({ state: "open", openUntilMs });
   });
 
   test("failed trials of one key alone do not lengthen the pause of the others", async () => {
@@ -141,6 +168,23 @@ describe("hosts that strangers choose", () => {
     expect(await outcome(GREEDY, undefined, "two.example")).toBe("done");
     expect(backends.reports).toMatchObject([{ name: "api", failed: 5, succeeded: 1, state: "closed" }]);
     expect(lines).toEqual([]);
+  });
+
+  test("a refusal names the last error of its own host, not that of another client's", async () => {
+    await fail(HONEST, 5, new SourceError("unreachable", "one.example is away"), "one.example");
+    await fail(GREEDY, 1, new SourceError("unreachable", "two.example is away"), "two.example");
+    const refused = as([HONEST], () => backends.get("api", { host: "one.example" }).run(() => Promise.resolve()));
+    await expect(refused).rejects.toThrow(/last error: one\.example is away$/);
+  });
+
+  test("of each host 16 owners are remembered, as strangers have as many hosts as they like", async () => {
+    await fail(["key one"], 5, AWAY, "one.example");
+    expect(await outcome(["key one"], undefined, "one.example")).toBe("refused");
+    for (let index = 0; index < 20; index++) {
+      await outcome(["key good"], undefined, "one.example");
+      await fail([`key ${index}`], 5, AWAY, "one.example");
+    }
+    expect(await outcome(["key one"], undefined, "one.example")).toBe("done");
   });
 
   test("of 256 hosts those whose breaker is closed are forgotten first", async () => {

@@ -3,6 +3,7 @@ import { RemoteError, toWireError } from "../../../../../src/bridge/wire-error.t
 import { NodeError } from "../../../../../src/errors.ts";
 import { type Backend, SourceError, type SourceErrorKind } from "../../../../../src/plugin-api/plugin.ts";
 import { Backends } from "../../../../../src/plugin-host/runtime/host/backends.ts";
+import { Semaphore } from "../../../../../src/plugin-host/runtime/host/semaphore.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -228,6 +229,17 @@ describe("backends", () => {
     await fail();
     expect(reportCount).toBe(2);
   });
+});
+
+test("a request that waits for too long, or gives way to others, does not count for or against the backend", async () => {
+  const signal = new AbortController().signal;
+  const semaphore = new Semaphore(clock, { runningMax: 1, waitingMax: 0, yieldAfterMs: 1000, what: "requests" });
+  void semaphore.run(() => new Promise(() => undefined), { signal });
+  for (let count = 0; count < 9; count++) {
+    const refused = backend.run(() => semaphore.run(() => Promise.resolve(), { signal }));
+    await expect(refused).rejects.toMatchObject({ kind: "busy", message: expect.stringContaining("more than 0") });
+  }
+  expect(report()).toMatchObject({ state: "closed", failed: 0, succeeded: 0 });
 });
 
 test("a request without an address to send from does not count for or against the backend", async () => {

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { Owners } from "../../../../../src/lib/owners.ts";
+import { currentOwners, runWork } from "../../../../../src/plugin-host/runtime/current-work.ts";
 import { MemoryCache } from "../../../../../src/plugin-host/runtime/host/memory-cache.ts";
 import { FakeClock } from "../../../../support/fake-clock.ts";
 import { settle } from "../../../../support/fake-workers.ts";
@@ -199,4 +201,25 @@ describe("a value that is kept fresh", () => {
     made[1]?.resolve("new");
     expect(await again).toBe("new");
   });
+});
+
+test("a caller that no longer waits for a value is no longer one of its owners, however many come and go", async () => {
+  const as = (name: string, task: () => Promise<string>) =>
+    runWork({ depth: 0, owners: new Owners([name]), route: undefined }, task);
+  let owners: Owners | undefined;
+  const makeOwned = () => {
+    owners = currentOwners();
+    return new Promise<string>(() => undefined);
+  };
+  const wait = (signal: AbortSignal) => cache.getOrMake("a", { signal, make: makeOwned });
+  void as("first", () => wait(new AbortController().signal));
+  await settle();
+  void as("joined", () => wait(new AbortController().signal));
+  for (let count = 0; count < 9; count++) {
+    const abort = new AbortController();
+    const left = as("gone", () => wait(abort.signal));
+    abort.abort(new Error("gone"));
+    await expect(left).rejects.toThrow("gone");
+  }
+  expect(owners?.all).toEqual([["first"], ["joined"]]);
 });
