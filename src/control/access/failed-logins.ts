@@ -25,6 +25,8 @@ interface FailedLoginsOptions {
   readonly countMax: number;
   /** How long until one of them is forgiven. */
   readonly forgivenMs: number;
+  /** From then on, how long a wrong one holds up the next attempt. */
+  readonly delayMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   /** For the log, where there are too many. */

@@ -3,8 +3,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { networkOf } from "./account.ts";
 
-/** Above the limit, time from a wrong one to the next attempt: ten guesses a second. */
-const WRONG_INTERVAL_MS = 100;
 /** A /48 of IPv6 has 65,536 networks, and may send as much as so many. */
 const NETWORKS_PER_SITE = 16;
 /** Networks that are counted. Where all have wrong ones that are not forgiven, the rest counts as one. */
@@ -15,6 +13,8 @@ const SWEEP_INTERVAL_MS = 1000;
 interface WrongCountsOptions {
   readonly countMax: number;
   readonly forgivenMs: number;
+  /** Above the limit, time from a wrong one to the next attempt. */
+  readonly delayMs: number;
   readonly clock: Clock;
 }
 
@@ -45,7 +45,7 @@ export class WrongCounts {
   waitMs(network: string): number {
     if (!this.#isTooMany(network)) return 0;
     const atMs = this.#counts.get(network)?.atMs ?? Number.NEGATIVE_INFINITY;
-    return Math.max(0, atMs + WRONG_INTERVAL_MS - this.#options.clock.now());
+    return Math.max(0, atMs + this.#options.delayMs - this.#options.clock.now());
   }
 
   /** Counts a wrong one, also for the /48. */
@@ -72,7 +72,7 @@ export class WrongCounts {
   #limitsOf(network: string): Pick<WrongCountsOptions, "countMax" | "forgivenMs"> {
     if (!isSite(network)) return this.#options;
     // Its networks in line, each at its rate, do not reach the limit.
-    const forgivenMs = WRONG_INTERVAL_MS / NETWORKS_PER_SITE;
+    const forgivenMs = this.#options.delayMs / NETWORKS_PER_SITE;
     return { countMax: this.#options.countMax * NETWORKS_PER_SITE, forgivenMs };
   }
 

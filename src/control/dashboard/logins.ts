@@ -16,6 +16,7 @@ import type { DashboardRole } from "./live-messages.ts";
 /** People choose passwords and seldom log in, so the limit is lower than for clients. */
 const WRONG_COUNT_MAX = 10;
 const FORGIVEN_MS = 5000;
+const DELAY_MS = 250;
 const LOGIN_S = 12 * 60 * 60;
 /**
  * How long a browser that was logged in is known: what it sends is not behind the guesses from its address, if it is
@@ -69,6 +70,7 @@ export class Logins {
     this.#failedLogins = new FailedLogins({
       countMax: WRONG_COUNT_MAX,
       forgivenMs: FORGIVEN_MS,
+      delayMs: DELAY_MS,
       clock: options.clock,
       logger: options.logger,
       message: "too many wrong dashboard passwords from one address: further attempts are delayed",

@@ -25,6 +25,7 @@ export type Recognition =
 /** So many may be wrong at once, as with many bots that start with an old password; one is forgiven a second. */
 const WRONG_COUNT_MAX = 100;
 const FORGIVEN_MS = 1000;
+const DELAY_MS = 100;
 
 interface AuthenticationOptions {
   readonly password: string;
@@ -45,6 +46,7 @@ export class Authentication {
     this.#failedLogins = new FailedLogins({
       countMax: WRONG_COUNT_MAX,
       forgivenMs: FORGIVEN_MS,
+      delayMs: DELAY_MS,
       clock,
       logger,
       message: "too many wrong passwords from one address: further attempts are delayed",

@@ -194,8 +194,8 @@ export class PluginHttpClient implements HttpClient {
     { sizeBytesMax = SIZE_BYTES_MAX }: HttpRequest,
   ): Promise<HttpAnswer> {
     const bytesMax = Math.min(sizeBytesMax, SIZE_BYTES_LIMIT);
-    const noMemory = (): SourceError =>
-      new SourceError("busy", `${describe(url.href)}: this plugin receives too much at once`);
+    const noMemory = (): OwnLimitError =>
+      new OwnLimitError(`${describe(url.href)}: this plugin receives too much at once`);
     const { bytes, text } = await readHttpBody(answer, {
       sizeBytesMax: bytesMax,
       tooLarge: () =>
