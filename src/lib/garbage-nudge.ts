@@ -16,9 +16,10 @@ export class GarbageNudge {
   /** Called regularly with the number of bytes in use. Returns true when it has nudged V8. */
   check(usedBytes: number): boolean {
     this.#highBytes = Math.max(this.#highBytes, usedBytes);
-    if (this.#highBytes - usedBytes < WORTH_BYTES) return false;
+    const releasedBytes = this.#highBytes - usedBytes;
+    if (releasedBytes < WORTH_BYTES) return false;
     this.#highBytes = usedBytes;
-    nudgeCollector();
+    nudgeCollector(releasedBytes);
     return true;
   }
 }

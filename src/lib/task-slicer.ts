@@ -3,6 +3,7 @@
 // no domain knowledge; the API uses it for large bodies and long responses on the main thread.
 
 import type { Clock } from "./clock.ts";
+import { Turns } from "./turns.ts";
 
 /** Length of a time slice. */
 const SLICE_MS = 5;
@@ -31,8 +32,7 @@ class TimeSlice {
  */
 export class TaskSlicer {
   readonly #clock: Clock;
-  /** By account, the one whose turn is next first. */
-  readonly #waiting = new Map<string, ((slice: TimeSlice) => void)[]>();
+  readonly #waiting = new Turns<(slice: TimeSlice) => void>();
   /** True from the start of a slice until the rest after it is over. */
   #isBusy = false;
 
@@ -51,25 +51,13 @@ export class TaskSlicer {
    */
   next(account = ""): Promise<TimeSlice> {
     return new Promise((resolve) => {
-      const own = this.#waiting.get(account);
-      if (own === undefined) this.#waiting.set(account, [resolve]);
-      else own.push(resolve);
+      this.#waiting.push(resolve, account);
       if (!this.#isBusy) this.#grant();
     });
   }
 
-  #shift(): ((slice: TimeSlice) => void) | undefined {
-    for (const [account, own] of this.#waiting) {
-      const first = own.shift();
-      this.#waiting.delete(account);
-      if (own.length > 0) this.#waiting.set(account, own);
-      return first;
-    }
-    return undefined;
-  }
-
   #grant(): void {
-    const first = this.#shift();
+    const first = this.#waiting.shift();
     this.#isBusy = first !== undefined;
     if (first === undefined) return;
     const startMs = this.#clock.now();

@@ -136,9 +136,9 @@ async function halfBodies(client: Attack, { count, head, sentBytes, pauseMs = 0 
 
 const slowBodies: HostileCase = {
   name: "slow-bodies",
-  what: "a key sends 1,800 bodies of 60 kB and stops within each of them",
+  what: "a key sends 1,200 bodies of 60 kB and stops within each of them",
   node: "shared",
-  seconds: 6,
+  seconds: 12,
   arm: async (attack) => {
     const twin = await newPlayers(attack.as("honest"), SENT_BYTES);
     const greedy = attack.as("greedy", { localAddress: "127.0.0.5" });
@@ -147,9 +147,9 @@ const slowBodies: HostileCase = {
       `PATCH /v4/sessions/${bot.sessionId}/players/1 HTTP/1.1\r\nHost: localhost\r\n` +
       `Authorization: ${greedy.password}\r\nContent-Type: application/json\r\nContent-Length: ${BODY_BYTES}\r\n\r\n`;
     const strike = async () => {
-      await halfBodies(greedy, { count: 1800, head, sentBytes: SENT_BYTES });
+      await halfBodies(greedy, { count: 1200, head, sentBytes: SENT_BYTES, pauseMs: 1 });
       await sleep(2000);
-      return "1,800 halves of bodies";
+      return "1,200 halves of bodies";
     };
     return () => beside(attack, { ...twin, strike });
   },

@@ -26,7 +26,7 @@ import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
 import { Authentication, type Recognition } from "./authentication.ts";
 import { type ConnectionState, Connections } from "./connections.ts";
-import { paceConnections } from "./inbound-connection.ts";
+import { inboundConnectionOf, paceConnections } from "./inbound-connection.ts";
 import { RequestLog } from "./request-log.ts";
 import { bareAnswer, createRestServer } from "./rest-server.ts";
 import type { TlsListener } from "./tls-listener.ts";
@@ -74,7 +74,9 @@ export class Api {
     const connections = new Connections({ clock: options.clock, timeoutAnswer: bareAnswer("408 Request Timeout") });
     const noted = (recognition: Recognition, { socket }: Asker) => {
       if (recognition.kind === "known") {
-        connections.shownPassword(socket, accountFor(recognition.identity, socket.remoteAddress));
+        const account = accountFor(recognition.identity, socket.remoteAddress);
+        inboundConnectionOf({ socket }).account = account;
+        connections.shownPassword(socket, account);
       }
       return recognition;
     };

@@ -80,7 +80,7 @@ export class BodyReader {
         message.off("data", onData).off("close", onClose).off("error", onClose);
         this.#memory.arrived(message);
         // Making text of 4 MiB takes some milliseconds, and dozens of bodies may end in one moment.
-        if (body.sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#slicer.next();
+        if (body.sizeBytes > LIGHT_BODY_SIZE_MAX_BYTES) await this.#slicer.next(account);
         resolve(body.toString());
         body.clear();
       };

@@ -7,7 +7,9 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
+import { Turns } from "../../lib/turns.ts";
 import { PacedSocket } from "../../network/paced-socket.ts";
+import { networkOf } from "../access/account.ts";
 import { MessageEnds } from "./message-ends.ts";
 
 /** How long slices are handed out before other work on the thread, and new connections, get their time slice. */
@@ -28,13 +30,15 @@ export class InboundConnection extends PacedSocket {
   // Both are still known after the connection has closed.
   readonly remoteAddress: string | undefined;
   readonly remotePort: number | undefined;
+  /** Whose turn its slices take: until an account is known, that of the client's network. */
+  account: string;
 
   readonly #messageEnds: MessageEnds;
 
   constructor(socket: Socket, rounds: Rounds) {
     const messageEnds = new MessageEnds();
     super(socket, {
-      schedule: (handOut) => rounds.enter(handOut, this.bytesRead === 0),
+      schedule: (handOut) => rounds.enter(handOut, { account: this.account, isNew: this.bytesRead === 0 }),
       cut: (slice) => messageEnds.cut(slice),
       // As the HTTP server has its sockets: a client may close its side and still be answered.
       allowHalfOpen: true,
@@ -42,6 +46,7 @@ export class InboundConnection extends PacedSocket {
     this.#messageEnds = messageEnds;
     this.remoteAddress = socket.remoteAddress;
     this.remotePort = socket.remotePort;
+    this.account = networkOf(socket.remoteAddress ?? "");
     socket.on("timeout", () => this.emit("timeout"));
   }
 
@@ -75,11 +80,11 @@ export class InboundConnection extends PacedSocket {
 
 /**
  * Slices that are due. Every second one is that of a new connection, the last one first: a short request gets its
- * answer whatever others have started. All the rest follow in the order in which they are due.
+ * answer whatever others have started. All the rest follow in the order in which they are due, accounts in turn.
  */
 class Rounds {
   readonly #clock: Pick<Clock, "now">;
-  readonly #due: (() => void)[] = [];
+  readonly #due = new Turns<() => void>();
   readonly #newcomers: (() => void)[] = [];
   #isNewcomerNext = true;
   #isScheduled = false;
@@ -95,8 +100,9 @@ class Rounds {
     this.#hasAccepted = true;
   }
 
-  enter(handOut: () => void, isNewcomer: boolean): void {
-    (isNewcomer ? this.#newcomers : this.#due).push(handOut);
+  enter(handOut: () => void, { account, isNew }: { readonly account: string; readonly isNew: boolean }): void {
+    if (isNew) this.#newcomers.push(handOut);
+    else this.#due.push(handOut, account);
     this.#scheduleRound();
   }
 
@@ -147,7 +153,7 @@ export function paceConnections(server: Server, clock: Pick<Clock, "now">): void
 }
 
 /** The connection of a request to a server whose connections are paced. */
-export function inboundConnectionOf({ socket }: IncomingMessage): InboundConnection {
+export function inboundConnectionOf({ socket }: Pick<IncomingMessage, "socket">): InboundConnection {
   // The typings promise a `net.Socket`; Node takes any stream.
   return socket as unknown as InboundConnection;
 }
