@@ -53,8 +53,8 @@ export class JsonDecimal {
 
 /**
  * Parses strict JSON (RFC 8259) or throws a SyntaxError; a JsonLimitError for more than `valueCountMax` values and keys
- * (default 16,384), 200 levels, 400 characters of one number, or 2 Mi of one text. Takes time in proportion to the text. The last of
- * equal keys wins.
+ * (default 16,384), 200 levels, 400 characters of one number, or 2 Mi of one text. Takes time in proportion to the
+ * text. The last of equal keys wins.
  */
 export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}): JsonTree {
   return new Reader(text, valueCountMax).document();

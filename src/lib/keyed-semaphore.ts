@@ -120,8 +120,8 @@ export class KeyedSemaphore {
 
   /**
    * Waits until every limit has a free permit. Of the callers whose limits have one, the owner with the fewest permits
-   * is served first, by account and then by client; of equals the one served longest ago, then the first. Rejects with `busy`, or with the
-   * reason of `signal`.
+   * is served first, by account and then by client; of equals the one served longest ago, then the first.
+   * Rejects with `busy`, or with the reason of `signal`.
    */
   async acquire(options: AcquireOptions): Promise<Permit> {
     options.signal.throwIfAborted();

@@ -1,7 +1,7 @@
 // Schedules loads. A load costs little while it waits for a server, so many run at once. Starting one is expensive, so
 // only some start at a time: first the account with the fewest running loads, then its client with the fewest, then the
-// site with the fewest. When all permits are taken, long-running loads yield to waiting ones. So neither another client's links nor a
-// hundred slow servers delay the answer for a good link. Main thread; used by the track loader.
+// site with the fewest. When all permits are taken, long-running loads yield to waiting ones. So neither another
+// client's links nor a hundred slow servers delay the answer for a good link. Main thread; used by the track loader.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";

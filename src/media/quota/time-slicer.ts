@@ -1,7 +1,7 @@
 // The queue for time slices on a thread: one at a time, with timers and sockets in between, so that many tracks reading
 // at once delay packets no longer than one of them does; of several owners, the one that has used the least comes first.
-// Several short slices run together: an event loop iteration may
-// be long, and then hundreds of readers would have to wait for too many of them. One per audio or probe thread.
+// Several short slices run together: an event loop iteration may be long, and then hundreds of readers would have to
+// wait for too many of them. One per audio or probe thread.
 
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
