@@ -53,13 +53,11 @@ export class BandcampPages {
     let url = first;
     for (let count = 0; count <= REDIRECTS_MAX; count++) {
       const request = { signal, query: count === 0 ? query : undefined };
-      const found = await this.#backendOf(new URL(url).hostname).run(async () => {
-        const answer = await this.#fetch(url, request);
-        const target = targetOf(answer);
-        return target === undefined ? { value: read({ url: answer.url, text: answer.text }) } : { target };
-      });
-      if (found.target === undefined) return found.value;
-      url = found.target;
+      const answer = await this.#backendOf(new URL(url).hostname).run(() => this.#fetch(url, request));
+      // What one page does not contain says nothing about the site.
+      const target = targetOf(answer);
+      if (target === undefined) return read({ url: answer.url, text: answer.text });
+      url = target;
     }
     throw new SourceError("changed", `${first} goes through more than ${REDIRECTS_MAX} redirects`);
   }

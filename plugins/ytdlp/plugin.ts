@@ -95,7 +95,9 @@ class YtDlpSource implements Source {
     if (mustAskSite) this.#checkIsOwn(pageOf(entry) ?? page);
     if (!isShort(entry)) return readLink(entry, this.#host.clock.now());
     const next = this.#targetOf(pageOf(entry) ?? "");
-    return readLink(await this.#askForAudio({ target: next, variant }, signal), this.#host.clock.now());
+    const second = await this.#askForAudio({ target: next, variant }, signal);
+    if (mustAskSite) this.#checkIsOwn(pageOf(second) ?? next.input);
+    return readLink(second, this.#host.clock.now());
   }
 
   async #find(parsed: ParsedIdentifier, signal: AbortSignal): Promise<SourceAnswer> {

@@ -91,6 +91,11 @@ interface Line {
   readonly callers: Set<Waiting>;
 }
 
+/**
+ * An account's only permit is asked back so many times later: its work must be able to end, or two accounts would end
+ * each other's for ever.
+ */
+const ONLY_PERMIT_FACTOR = 3;
 const NOBODY: Owner = [""];
 const NOBODYS = new Owners();
 const NO_TALLY: Tally = { name: "", permits: 0, waiting: 0, lastServed: 0 };
@@ -155,9 +160,10 @@ export class KeyedSemaphore {
     if (tally.permits + tally.waiting === 0) this.#tallies.delete(tally.name);
   }
 
+  /** One for each account: hundreds may wait for the same work, and a permit is sought for each claim in turn. */
   #claimsOf({ limits, owners = NOBODYS }: AcquireOptions): Claim[] {
-    const all = owners.all;
-    return (all.length === 0 ? [NOBODY] : all).map((owner) => ({
+    const ofAccounts = new Map(owners.all.toReversed().map((owner) => [accountOf(owner), owner]));
+    return (ofAccounts.size === 0 ? [NOBODY] : [...ofAccounts.values()]).map((owner) => ({
       levels: owner.map((name) => this.#tallyOf(`owner ${name}`)),
       parts: limits.map(({ key, accountMax = Number.POSITIVE_INFINITY }) => ({
         // No account has a line break in it.
@@ -370,7 +376,8 @@ export class KeyedSemaphore {
     const untilMs = asked.map(({ askedMs = 0 }) => askedMs + ms).filter((endMs) => endMs > clock.now());
     const waitingCount = lines.reduce((sum, { permits, length }) => sum + (permits < most ? length : 0), 0);
     const isAskedOfEnough = untilMs.length >= waitingCount;
-    return { permit, atMs: Math.max(permit.sinceMs + ms, isAskedOfEnough ? Math.min(...untilMs) : 0) };
+    const heldMs = most === 1 ? ONLY_PERMIT_FACTOR * ms : ms;
+    return { permit, atMs: Math.max(permit.sinceMs + heldMs, isAskedOfEnough ? Math.min(...untilMs) : 0) };
   }
 }
 

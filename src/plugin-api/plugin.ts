@@ -587,8 +587,8 @@ export interface PoolOptions {
   /** Maximum number of calls that wait. One more, and the last of the client with most of them is refused. */
   readonly waitingMax: number;
   /**
-   * Milliseconds after which a call is asked to end while another client waits whose calls hold fewer permits. Default:
-   * 3,000; infinite: never.
+   * Milliseconds after which a call is asked to end while another client waits whose calls hold fewer permits; three
+   * times as long for a client's only one. Default: 3,000; infinite: never.
    */
   readonly yieldAfterMs?: number;
 }

@@ -72,7 +72,10 @@ export class FailedLogins<Found> {
     if (line === undefined && this.#wrong.waitMs(network) === 0) return this.#check(network, client, check);
     const right = this.#pasts.get(client)?.right;
     if (right !== undefined) {
-      if (check() === right) return right;
+      if (check() === right) {
+        this.#pasts.set(client, { right, wrongCount: 0 });
+        return right;
+      }
       // One guess, until the right password is shown again.
       this.#pasts.set(client, { right: undefined, wrongCount: 0 });
     }
@@ -96,13 +99,12 @@ export class FailedLogins<Found> {
 
   #check(network: string, client: string, check: () => Found | undefined): Found | "wrong" {
     const right = check();
-    const past = this.#pasts.get(client);
     if (right === undefined) {
       this.#wrong.add(network);
-      this.#pasts.set(client, { right, wrongCount: (past?.wrongCount ?? 0) + 1 });
+      this.#pasts.set(client, { right, wrongCount: (this.#pasts.get(client)?.wrongCount ?? 0) + 1 });
       return "wrong";
     }
-    if (past?.right !== right) this.#pasts.set(client, { right, wrongCount: 0 });
+    this.#pasts.set(client, { right, wrongCount: 0 });
     return right;
   }
 

@@ -99,7 +99,7 @@ export class BodyReader {
 
   #nudge(): void {
     this.#nudgeCollector(BODIES_HELD_MAX_BYTES);
-    const hasMore = this.#releasedBytes > 0;
+    const hasMore = this.#releasedBytes >= NUDGED_BYTES;
     this.#releasedBytes = 0;
     this.#nudgeTimer = hasMore ? this.#clock.after(SECOND_NUDGE_MS, () => this.#nudge()) : undefined;
   }

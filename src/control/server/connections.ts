@@ -19,8 +19,8 @@ const TIME_MAX_MS = {
   answering: 120_000,
   /** The timeout that the server announces to its clients as `Keep-Alive: timeout=72`, and a reserve. */
   idle: 75_000,
-  /** A client that returns waits for its old connection to show a sign of life. */
-  upgrading: 10_000,
+  /** A client that returns waits for its old connection to show a sign of life; a whole line of logins takes 26 s. */
+  upgrading: 30_000,
   /** Pings detect dead ones (socket-liveness.ts). */
   upgraded: Number.POSITIVE_INFINITY,
   /** For the last answer to be taken, and the other side to be closed. */

@@ -16,6 +16,8 @@ const BUFFERED_SHARE = 0.5;
  */
 const ACCOUNT_RESERVE = { own: 1 / 16, left: 3 / 16 };
 const SESSION_RESERVE = { own: 1 / 32, left: 1 / 16 };
+/** Of buffers: few sessions that do not read must not have the messages of the others cut off. */
+const SESSION_BUFFER_RESERVE = { own: 1 / 512, left: 1 / 4 };
 /** A session itself, with its timers, resume key and log fields: an estimate. */
 const SESSION_SIZE_BYTES = 8 * 1024;
 
@@ -56,7 +58,10 @@ export class MemoryShares {
   open(accountName: string): SessionMemory {
     const account = this.#accounts.get(accountName) ?? this.#newAccount(accountName);
     account.stored.take(SESSION_SIZE_BYTES, "a session");
-    const [stored, buffered] = [sessionBudget(account.stored), sessionBudget(account.buffered)];
+    const [stored, buffered] = [
+      sessionBudget(account.stored, SESSION_RESERVE),
+      sessionBudget(account.buffered, SESSION_BUFFER_RESERVE),
+    ];
     account.sessionCount++;
     this.#accounts.set(accountName, account);
     let isOpen = true;
@@ -87,12 +92,12 @@ export class MemoryShares {
   }
 }
 
-function sessionBudget(parent: ByteBudget): ByteBudget {
+function sessionBudget(parent: ByteBudget, reserve: typeof SESSION_RESERVE): ByteBudget {
   return new ByteBudget({
     owner: "the session",
     limitBytes: parent.limitBytes * SESSION_SHARE,
     parent,
-    reserve: reserveOf(parent, SESSION_RESERVE),
+    reserve: reserveOf(parent, reserve),
   });
 }
 

@@ -5,8 +5,8 @@ import { ByteBudget } from "../../lib/byte-budget.ts";
 import { accountOf, type Owner } from "../../lib/owners.ts";
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
-/** Ordinary tracks need a MB or two: a few with very high demand do not end them. */
-const RESERVE = { ownBytes: 4 * 1024 * 1024, leftBytes: 128 * 1024 * 1024 };
+/** Ordinary tracks need a MB or two, five with FLAC or Vorbis: a few with very high demand do not end them. */
+const RESERVE = { ownBytes: 8 * 1024 * 1024, leftBytes: 64 * 1024 * 1024 };
 
 /** A share of `parent`, the memory of all tracks of the thread. `owner` is named when there is too little. */
 export function createTrackMemory(owner: string, parent: ByteBudget): ByteBudget {

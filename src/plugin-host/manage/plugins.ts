@@ -22,7 +22,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { greediest } from "../../lib/greediest.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Owner } from "../../lib/owners.ts";
+import { accountOf, type Owner } from "../../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
@@ -193,7 +193,9 @@ export class Plugins implements LinkSource {
       const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      const other = await this.#trackOf(found.identifier, options);
+      // A track that is about to play does not wait behind the loads of its client.
+      const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
+      const other = await this.#trackOf(found.identifier, { ...options, owner: links });
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
       ({ sourceName, encoded, userData } = input.track);
