@@ -21,12 +21,10 @@ const NUDGE_DELAY_MS = 3000;
 /** Until the second nudge: what survives a collection by chance goes with the next. */
 const SECOND_NUDGE_MS = 7000;
 
-/** Whose body it is, and how large it may be. */
+/** Whose body it is. */
 interface Reading {
   /** Undefined: nobody is known yet, and only a body that is not counted is read. */
   readonly account: string | undefined;
-  /** Default 4 MiB. */
-  readonly sizeMaxBytes?: number | undefined;
 }
 
 interface BodyReaderOptions {
@@ -56,8 +54,8 @@ export class BodyReader {
    * Resolves, with a large body, in a time slice that the work done with it synchronously belongs to. Rejects with a
    * 413, with `requests-busy`, or when the client has disconnected. In every case `release` follows.
    */
-  read(message: IncomingMessage, { account, sizeMaxBytes = SIZE_MAX_BYTES }: Reading): Promise<string> {
-    const limitBytes = account === undefined ? LIGHT_BODY_SIZE_MAX_BYTES : sizeMaxBytes;
+  read(message: IncomingMessage, { account }: Reading): Promise<string> {
+    const limitBytes = account === undefined ? LIGHT_BODY_SIZE_MAX_BYTES : SIZE_MAX_BYTES;
     if (Number(message.headers["content-length"]) > limitBytes) return Promise.reject(tooLarge(limitBytes));
     return new Promise((resolve, reject) => {
       const body = new Body();

@@ -18,7 +18,6 @@ import type { Threads } from "../../control/workers/threads.ts";
 import { WatchedThread } from "../../control/workers/watched-thread.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { greediest } from "../../lib/greediest.ts";
 import { killProgram } from "../../lib/kill-program.ts";
 import type { Owner } from "../../lib/owners.ts";
 import { pause } from "../../lib/pause.ts";
@@ -75,18 +74,11 @@ export interface PluginReplies {
   readonly call: PluginReturn;
 }
 
-/** A request without an answer. */
-interface RunningRequest {
-  readonly owner: Owner;
-  readonly refusal: AbortController;
-}
-
 export class PluginThread {
   readonly #options: PluginThreadOptions;
   readonly #listener: PluginThreadListener;
   readonly #thread: WatchedThread;
   readonly #requests: PendingRequests<PluginReplies>;
-  readonly #running = new Set<RunningRequest>();
   /** Ids of programs that it runs. */
   readonly #programs = new Set<number>();
   #onDisposed = (): void => undefined;
@@ -96,8 +88,9 @@ export class PluginThread {
     const { name, entry, settings, threads, clock, logger } = options;
     this.#options = options;
     this.#listener = listener;
-    // Bounded by `request`.
-    this.#requests = new PendingRequests({ clock, onIdle: () => this.#onIdle() });
+    const text = `the plugin ${name} is busy with ${RUNNING_MAX} requests; try again later`;
+    const bound = { pendingMax: RUNNING_MAX, error: () => new NodeError("load-busy", text) };
+    this.#requests = new PendingRequests({ clock, bound, onIdle: () => this.#onIdle() });
     this.#thread = new WatchedThread({
       name: `plugin-${name}`,
       title: `the thread of the plugin ${name}`,
@@ -125,15 +118,11 @@ export class PluginThread {
    * Asks it, also while it is being set up. Rejects with its own error (RemoteError), `load-busy`, `load-timeout`,
    * `plugin-lost`, or the reason of `signal`.
    */
-  async request<Request extends PluginRequest>(
+  request<Request extends PluginRequest>(
     request: Request,
-    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+    { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<PluginReplies[Request["type"]]> {
-    const { timeoutMs } = options;
-    const running = { owner: request.type === "call" ? NODE : request.owner, refusal: new AbortController() };
-    this.#running.add(running);
-    if (this.#running.size > RUNNING_MAX) this.#refuseOne();
-    const signal = AbortSignal.any([options.signal, running.refusal.signal]);
+    const owner = request.type === "call" ? NODE : request.owner;
     const text = `the plugin ${this.#options.name} did not answer within ${timeoutMs / 1000} s`;
     const timeLimit = { ms: timeoutMs, error: () => new NodeError("load-timeout", text) };
     const onAbandoned = (requestId: number): void => this.send({ type: "abort", requestId });
@@ -141,19 +130,7 @@ export class PluginThread {
       this.#thread.isWorthWatching = true;
       this.send({ ...request, requestId });
     };
-    try {
-      return await this.#requests.request<Request["type"]>(request.type, { timeLimit, signal, onAbandoned }, send);
-    } finally {
-      this.#running.delete(running);
-    }
-  }
-
-  #refuseOne(): void {
-    const refused = greediest(this.#running, ({ owner }) => owner);
-    if (refused === undefined) return;
-    this.#running.delete(refused);
-    const text = `the plugin ${this.#options.name} is busy with ${RUNNING_MAX} requests; try again later`;
-    refused.refusal.abort(new NodeError("load-busy", text));
+    return this.#requests.request<Request["type"]>(request.type, { timeLimit, owner, signal, onAbandoned }, send);
   }
 
   send(command: PluginCommand): void {
