@@ -17,6 +17,8 @@ export interface BuiltinManifest {
    * ban of one counts for the whole site.
    */
   readonly siteHosts?: readonly string[];
+  /** The User-Agent that its site accepts. Default: the node's. `plugins.<name>.userAgent` replaces it. */
+  readonly userAgent?: string;
   /** Names of Lavalink plugins that clients check for. */
   readonly aliases?: readonly { readonly name: string; readonly version: string }[];
 }

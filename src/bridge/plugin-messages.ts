@@ -36,6 +36,8 @@ export interface PluginSettings {
   };
   /** Named for this plugin: `http.proxyUrl` is the same, and its links go through it, too. */
   readonly ownProxyUrl: string | undefined;
+  /** Set for this plugin: `http.userAgent` is the same, and the requests for its links send it, too. */
+  readonly ownUserAgent: string | undefined;
   /** As an audio worker's. */
   readonly routing: RoutingSettings | undefined;
 }

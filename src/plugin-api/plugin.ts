@@ -118,7 +118,7 @@ type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag"
 export interface PluginHost<Options = unknown> {
   /** The checked options, with defaults filled in. They never change: new options start a new plugin thread. */
   readonly options: Options;
-  /** The node's `User-Agent` header: `Tonearm/<version>`. */
+  /** The `User-Agent` header of the plugin's requests. Default: `Tonearm/<version>`. */
   readonly userAgent: string;
   /** Aborted when the plugin is reloaded, its thread is ended or the node shuts down. */
   readonly signal: AbortSignal;

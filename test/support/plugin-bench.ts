@@ -83,6 +83,7 @@ export class PluginBench {
         allow: ["127.0.0.0/8"],
         http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 },
         ownProxyUrl: undefined,
+        ownUserAgent: undefined,
         routing: undefined,
         ...options.settings,
       },

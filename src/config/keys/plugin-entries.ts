@@ -12,9 +12,17 @@ const PACKAGE_NAME_LENGTH_MAX = 214;
 const PACKAGE_NAME = /^(@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/;
 /** The id of a Maven artifact. */
 const ARTIFACT = /^[\w.-]{1,100}$/;
-const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy"] as const;
+const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy", "userAgent"] as const;
 /** Completes "expected …" for an invalid proxy, whose text is not shown. */
 export const PROXY_EXPECTED = "proxy to be an address such as http://user:password@192.0.2.7:3128";
+
+/** Completes "expected …" for an invalid User-Agent. */
+export const USER_AGENT_EXPECTED = "userAgent to be 1 to 500 printable ASCII characters";
+
+/** Whether the text can be sent as a `User-Agent` header (RFC 9110, 10.1.5). */
+export function isUserAgent(text: string): boolean {
+  return /^[!-~](?:[ -~]{0,498}[!-~])?$/.test(text);
+}
 
 /** A plugin to load: a package by its name, or a file or folder by its path. */
 export interface PluginEntry {
@@ -27,6 +35,8 @@ export interface PluginEntry {
   readonly isRequired: boolean;
   /** Proxy for the plugin's requests and for the streams of its tracks: `http://user:password@host:port`. */
   readonly proxy?: Secret;
+  /** `User-Agent` of the plugin's requests and of the streams of its tracks, unless it sets another. */
+  readonly userAgent?: string;
 }
 
 type Draft = { -readonly [Name in keyof PluginEntry]: PluginEntry[Name] } & { readonly first: Setting };
@@ -55,7 +65,7 @@ export function pluginEntriesOf(settings: readonly Setting[], report: SettingRep
 
 /** Returns the problem, if there is one. */
 function setMember(draft: Draft, written: string, text: string): string | undefined {
-  const member = MEMBER_NAMES.find((name) => name === canonicalName(written));
+  const member = MEMBER_NAMES.find((name) => canonicalName(name) === canonicalName(written));
   if (member === undefined) {
     const closest = closestName(written, MEMBER_NAMES);
     const hint = closest === undefined ? "" : `; did you mean ${closest}?`;
@@ -75,6 +85,10 @@ function setMember(draft: Draft, written: string, text: string): string | undefi
     if (proxyUrl === undefined) return `expected ${PROXY_EXPECTED}`;
     draft.proxy = new Secret(proxyUrl);
     return undefined;
+  }
+  if (member === "userAgent") {
+    draft.userAgent = text;
+    return isUserAgent(text) ? undefined : `expected ${USER_AGENT_EXPECTED}`;
   }
   const flag = parseFlag(text);
   if (flag === undefined) return `expected ${member} to be true or false`;

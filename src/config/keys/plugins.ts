@@ -15,7 +15,8 @@ export function pluginKeys(read: ReadKey) {
           meaning:
             "Plugins to load, each with package (the name of an npm package) or path (a file or folder, " +
             "relative to the folder the node was started in). enabled: false skips it; required: true stops " +
-            "the start if it fails; proxy: used for it and its links instead of httpConfig.",
+            "the start if it fails; proxy: used for it and its links instead of httpConfig; " +
+            "userAgent: sent by both.",
           defaultValue: [],
           defaultNote: "none",
           example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",
@@ -67,8 +68,8 @@ function optionKeys(read: ReadKey) {
     read(
       structureKey("plugins", {
         meaning:
-          "Options of plugins, by name. Built-in plugins also have enabled, and proxy for the plugin and " +
-          "its links. Variables have no dashes, and underscores only between names: " +
+          "Options of plugins, by name. Built-in plugins also have enabled, and proxy and userAgent for the " +
+          "plugin and its links. Variables have no dashes, and underscores only between names: " +
           "PLUGINS_YOUTUBE_ALLOWSEARCH.",
         defaultValue: {},
         defaultNote: "none",

@@ -3,7 +3,7 @@
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../../../plugins/builtin.ts";
 import type { PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
-import { PROXY_EXPECTED } from "../../config/keys/plugin-entries.ts";
+import { isUserAgent, PROXY_EXPECTED, USER_AGENT_EXPECTED } from "../../config/keys/plugin-entries.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { routingOf } from "../../control/workers/to-worker-settings.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
@@ -43,7 +43,7 @@ export function planPlugins(config: NodeConfig, options: PlanOptions): readonly 
 function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeConfig; folder: URL }): PluginPlan[] {
   const { manifest, rank, module } = plugin;
   const { name } = manifest;
-  const { enabled, proxy, ...own } = mapOf(configuredFor(config, name));
+  const { enabled, proxy, userAgent, ...own } = mapOf(configuredFor(config, name));
   const configured: Configured = { config, own, lavalink: (...path) => treeAt(config.plugins.options.reveal(), path) };
   const isEnabled = typeof enabled === "string" ? parseFlag(enabled) : undefined;
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
@@ -51,7 +51,15 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   const read = readOptions(manifest.config, written, { path: `plugins.${name}` });
   const proxyUrl = typeof proxy === "string" ? parseProxyUrl(proxy) : undefined;
   const isProxyWrong = proxy !== undefined && proxy !== "" && proxyUrl === undefined;
-  const problems = [...(isProxyWrong ? [`plugins.${name}: expected ${PROXY_EXPECTED}`] : []), ...(read.problems ?? [])];
+  const ownUserAgent = typeof userAgent === "string" && userAgent !== "" ? userAgent : manifest.userAgent;
+  const isUserAgentWrong =
+    (userAgent !== undefined && typeof userAgent !== "string") ||
+    (ownUserAgent !== undefined && !isUserAgent(ownUserAgent));
+  const problems = [
+    ...(isProxyWrong ? [`plugins.${name}: expected ${PROXY_EXPECTED}`] : []),
+    ...(isUserAgentWrong ? [`plugins.${name}: expected ${USER_AGENT_EXPECTED}`] : []),
+    ...(read.problems ?? []),
+  ];
   return [
     {
       name,
@@ -63,7 +71,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       problem: problems.length === 0 ? undefined : problems.join("; "),
       siteHosts: manifest.siteHosts ?? [],
       manifest: knownManifest(plugin, { written, values: read.values }),
-      settings: settingsOf(config, new URL(module, folder).href, proxyUrl),
+      settings: settingsOf(config, { module: new URL(module, folder).href, ownProxyUrl: proxyUrl, ownUserAgent }),
     },
   ];
 }
@@ -105,7 +113,7 @@ function planEntry(
     isRequired: entry.isRequired,
     manifest: undefined,
     problem,
-    settings: settingsOf(config, module, entry.proxy?.reveal()),
+    settings: settingsOf(config, { module, ownProxyUrl: entry.proxy?.reveal(), ownUserAgent: entry.userAgent }),
     isReloadedOnChange: config.plugins.isReloadedOnChange,
     optionsOf: (name) => configuredFor(config, name),
   };
@@ -118,8 +126,7 @@ function nameOf(entry: NodeConfig["plugins"]["entries"][number]): string {
 
 function settingsOf(
   { http, network, hosts, routePlanner }: NodeConfig,
-  module: string,
-  ownProxyUrl: string | undefined,
+  { module, ownProxyUrl, ownUserAgent }: Pick<PluginSettings, "module" | "ownProxyUrl" | "ownUserAgent">,
 ): PluginSettings {
   const { connectTimeoutMs, socketTimeoutMs } = http;
   const proxyUrl = ownProxyUrl ?? http.proxyUrl?.reveal();
@@ -128,8 +135,9 @@ function settingsOf(
     hosts,
     allow: network.allow,
     ownProxyUrl,
+    ownUserAgent,
     routing: routingOf(routePlanner),
-    http: { userAgent: `Tonearm/${VERSION}`, proxyUrl, connectTimeoutMs, socketTimeoutMs },
+    http: { userAgent: ownUserAgent ?? `Tonearm/${VERSION}`, proxyUrl, connectTimeoutMs, socketTimeoutMs },
   };
 }
 

@@ -56,6 +56,8 @@ interface PluginWorkerOptions {
   readonly send: (event: PluginEvent) => void;
   /** Proxy for fetching its links. Undefined: the node's default. */
   readonly proxyUrl: string | undefined;
+  /** `User-Agent` of requests for its links that name none. Undefined: the node's. */
+  readonly userAgent: string | undefined;
   /** See `PluginRoutes`; without routing, always undefined. */
   readonly routeFor: PluginRoutes["routeFor"];
 }
@@ -135,7 +137,7 @@ export class PluginWorker {
       const mustAskSite = sources?.includes(ANY_ADDRESS) === false;
       const request = { ...requestOf(linkRequest, source), mustAskSite, signal: shared };
       const playable = await this.#run(route, () => source.resolve(request));
-      const value = checkedLink(playable, this.#egressOf(route));
+      const value = checkedLink(playable, { egress: this.#egressOf(route), userAgent: this.#options.userAgent });
       return { value, ttlMs: this.#lifeOf(value) };
     };
     if (linkRequest.reason === "start") return this.#links.getOrMake(key, { signal, make });
@@ -223,7 +225,10 @@ function requestOf(
 }
 
 /** Validates a plugin's link before it leaves the thread: the audio threads rely on its form. */
-function checkedLink(playable: Playable, egress: Egress): PluginLink {
+function checkedLink(
+  playable: Playable,
+  { egress, userAgent }: { readonly egress: Egress; readonly userAgent: string | undefined },
+): PluginLink {
   if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
   const { url, headers = {}, expiresAtMs, variant, rangeStep } = playable;
   if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
@@ -243,7 +248,10 @@ function checkedLink(playable: Playable, egress: Egress): PluginLink {
     variant,
     egress,
     rangeStep: rangeStep === undefined ? undefined : { bytes: rangeStep.bytes, by: rangeStep.by },
-    headers: Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
+    headers: {
+      ...(userAgent !== undefined && { "user-agent": userAgent }),
+      ...Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
+    },
     expiresAtEpochMs: expiresAtMs,
   };
 }

@@ -253,6 +253,7 @@ class LivingPlugin {
       log: host.log,
       hide: this.hide,
       proxyUrl: settings.ownProxyUrl,
+      userAgent: settings.ownUserAgent,
       send: (event) => port.postMessage(event),
       routeFor: (source, identifier) => this.#routes?.routeFor(source, identifier),
     });

@@ -66,7 +66,15 @@ function create(...plans: (Partial<PluginPlan> & { readonly name: string })[]): 
       problem: undefined,
       optionsOf: () => ({ of: plan.name }),
       manifest: manifestOf(plan.name),
-      settings: { module: plan.name, allow: [], hosts: {}, http, ownProxyUrl: undefined, routing: undefined },
+      settings: {
+        module: plan.name,
+        allow: [],
+        hosts: {},
+        http,
+        ownProxyUrl: undefined,
+        ownUserAgent: undefined,
+        routing: undefined,
+      },
       ...plan,
     })),
   });

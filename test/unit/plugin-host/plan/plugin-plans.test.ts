@@ -96,6 +96,28 @@ describe("a built-in plugin", () => {
     expect(other?.settings).toMatchObject({ ownProxyUrl: undefined, http: { proxyUrl: "http://192.0.2.1:8080" } });
   });
 
+  test("a plugin sends the operator's User-Agent, else that of its manifest, else the node's", () => {
+    const agentOf = (text: string, userAgent?: string) => {
+      const base = builtin();
+      const manifest = { ...base.manifest, ...(userAgent !== undefined && { userAgent }) };
+      const [songs] = plan(text, { builtins: [{ ...base, manifest }] });
+      return [songs?.settings.ownUserAgent, songs?.settings.http.userAgent, songs?.optionsOf("songs"), songs?.problem];
+    };
+    expect(agentOf("plugins.songs.userAgent: Mine/1", "Browser/1")).toEqual(["Mine/1", "Mine/1", {}, undefined]);
+    expect(agentOf("{}", "Browser/1")).toEqual(["Browser/1", "Browser/1", {}, undefined]);
+    expect(agentOf("{}")).toEqual([undefined, expect.stringMatching(/^Tonearm\/\d/), {}, undefined]);
+    const [, own] = plan("tonearm.plugins: [{ path: /a, userAgent: Mine/2 }]");
+    expect(own?.settings).toMatchObject({ ownUserAgent: "Mine/2", http: { userAgent: "Mine/2" } });
+  });
+
+  test.each(['"a\\nb"', "Bröwser/1", "{ a: b }", "x".repeat(501)])(
+    "a built-in plugin is off with a User-Agent that cannot be sent (%s)",
+    (text) => {
+      const [songs] = plan(`plugins.songs: { userAgent: ${text} }`);
+      expect(songs?.problem).toBe("plugins.songs: expected userAgent to be 1 to 500 printable ASCII characters");
+    },
+  );
+
   test.each(["socks5://192.0.2.2:1", "http://192.0.2.2:1/path", "hunter2", "{ url: hunter2 }"])(
     "a built-in plugin with an invalid proxy (%s) is off, and the value is not shown",
     (proxy) => {

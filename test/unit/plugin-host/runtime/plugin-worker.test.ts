@@ -65,6 +65,7 @@ beforeEach(() => {
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
     send: (event) => events.push(structuredClone(event)),
     proxyUrl: undefined,
+    userAgent: "Own/1",
     routeFor: () => undefined,
   });
 });
@@ -327,6 +328,13 @@ describe("links", () => {
       rangeStep: { bytes: 65_536, by: "query" },
       expiresAtEpochMs: 5,
       egress: "machine",
+    });
+  });
+
+  test("a link that names no User-Agent is requested with the plugin's", async () => {
+    onResolve = () => link("https://cdn.example/", { headers: { Referer: "https://b.example/" } });
+    expect(await replyTo(resolve())).toMatchObject({
+      headers: { "user-agent": "Own/1", referer: "https://b.example/" },
     });
   });
 

@@ -267,7 +267,15 @@ async function manualWith(plugin: unknown) {
       },
     },
     clock: new FakeClock(),
-    settings: { module: "in this thread", hosts: {}, allow: [], http, ownProxyUrl: undefined, routing: undefined },
+    settings: {
+      module: "in this thread",
+      hosts: {},
+      allow: [],
+      http,
+      ownProxyUrl: undefined,
+      ownUserAgent: undefined,
+      routing: undefined,
+    },
     importModule: () => Promise.resolve({ default: plugin }),
   });
   await settle();
