@@ -30,7 +30,9 @@ RUN tar --extract --file /build/tonearm-*.tgz --strip-components=1 \
   && npm pkg delete devDependencies scripts workspaces \
   && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json \
   && rm package-lock.json .npmrc \
-  && mkdir --parents /image/etc/tonearm /image/usr/local/bin /state \
+  && mkdir --parents /image/etc/tonearm/config /image/usr/local/bin /state \
+  # Where compose files made for Lavalink mount it.
+  && ln --symbolic /opt/Lavalink/application.yml /image/etc/tonearm/config/application.yml \
   && ln --symbolic /opt/tonearm/bin/tonearm.js /image/usr/local/bin/tonearm
 
 FROM $NODE_IMAGE

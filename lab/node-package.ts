@@ -15,7 +15,7 @@ export function nodeFile(path: string): string {
     return join(dirname(resolve("tonearm/package.json")), path);
   } catch (cause) {
     throw new CannotRun(
-      "this program starts a node, and the package tonearm is not installed beside @tonearm/lab: run `npm install tonearm`",
+      "this program starts a node, and the package tonearm is not installed beside @tonearm/lab: run `npm install ./tonearm-VERSION.tgz`, made by `npm pack` in a checkout of Tonearm",
       { cause },
     );
   }

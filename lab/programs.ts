@@ -66,7 +66,7 @@ export const COMMANDS: Readonly<Record<string, LabPrograms>> = {
 const IS_PACKAGE = existsSync(new URL("../../bin/tonearm-lab.js", import.meta.url));
 
 /** For help texts: the command that starts a node. */
-export const NODE_COMMAND = IS_PACKAGE ? "npx tonearm" : "npm start";
+export const NODE_COMMAND = IS_PACKAGE ? "npx --no tonearm" : "npm start";
 
 /** For help texts: the command line that runs a program, without its arguments. */
 export function typedCommand(name: string, isPackage = IS_PACKAGE): string {

@@ -9,8 +9,7 @@ import { fileURLToPath } from "node:url";
 import { linksOf } from "./markdown.mjs";
 import { readOpenApi } from "./openapi-document.mjs";
 import { openApiPage } from "./openapi-page.mjs";
-import { forTheSite, isElsewhere, PAGES, routeOf } from "./pages.mjs";
-import { SOURCES_URL } from "./settings.mjs";
+import { forTheSite, isElsewhere, PAGES, routeOf, sourcesUrlOf } from "./pages.mjs";
 import { CONFIG_EXAMPLE_PAGE, OPENAPI_PAGE } from "./side-bar.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -19,6 +18,8 @@ const LAID_OUT = `${SITE}tmp/pages`;
 const PORT = "4173";
 
 if (!isInstalled()) run("npm ci", { shell: true });
+const { repository } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
+const sourcesUrl = sourcesUrlOf(repository.url);
 const document = await readOpenApi();
 layOut(document);
 generate("build");
@@ -35,10 +36,7 @@ function layOut(openApi) {
   rmSync(LAID_OUT, { recursive: true, force: true });
   for (const path of PAGES) {
     const text = textOf(path, openApi);
-    write(
-      `${LAID_OUT}${routeOf(path) === "/" ? "/index" : routeOf(path)}.md`,
-      forTheSite(text, { path, sourcesUrl: SOURCES_URL }),
-    );
+    write(`${LAID_OUT}${routeOf(path) === "/" ? "/index" : routeOf(path)}.md`, forTheSite(text, { path, sourcesUrl }));
     for (const { isImage, target } of linksOf(text)) {
       if (!isImage || isElsewhere(target)) continue;
       cpSync(ROOT + posix.join(posix.dirname(path), target), LAID_OUT + posix.join(routeOf(path) ?? "", "..", target));

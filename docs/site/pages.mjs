@@ -43,7 +43,7 @@ function firstPageIn(folder) {
  * @param {string} text
  * @param {object} context
  * @param {string} context.path of the page in the repository
- * @param {string} context.sourcesUrl as in settings.mjs
+ * @param {string} context.sourcesUrl see `sourcesUrlOf`
  * @returns {string}
  */
 export function forTheSite(text, { path, sourcesUrl }) {
@@ -66,6 +66,17 @@ export function forTheSite(text, { path, sourcesUrl }) {
     else result += namedInstead(link.text, file);
   }
   return result + text.slice(done);
+}
+
+/**
+ * The web address of the source repository, to be followed by a path in it, without a trailing slash. Empty while
+ * package.json has a placeholder (RFC 2606, `.invalid`): then pages name the path instead of linking to it.
+ *
+ * @param {string} repositoryUrl `repository.url` of package.json: `git+https://host/path.git`
+ */
+export function sourcesUrlOf(repositoryUrl) {
+  const address = repositoryUrl.replace(/^git\+/, "").replace(/\.git$/, "");
+  return new URL(address).hostname.endsWith(".invalid") ? "" : `${address}/blob/HEAD`;
 }
 
 /**

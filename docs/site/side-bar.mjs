@@ -25,6 +25,7 @@ export const SIDE_BAR = [
     title: "How to",
     items: [
       "docs/how-to/install.md",
+      "docs/how-to/upgrading.md",
       "docs/how-to/container.md",
       "docs/how-to/pterodactyl.md",
       "docs/how-to/from-lavalink.md",
@@ -36,6 +37,8 @@ export const SIDE_BAR = [
       "docs/how-to/tuning.md",
       "docs/how-to/dashboard.md",
       "docs/how-to/monitoring.md",
+      "docs/how-to/troubleshooting.md",
+      "docs/how-to/nothing-is-found.md",
       "docs/how-to/support.md",
       "docs/plugins.md",
     ],
@@ -55,6 +58,7 @@ export const SIDE_BAR = [
       "docs/reference/outbound-guard.md",
       "docs/reference/route-planner.md",
       "docs/reference/compatibility.md",
+      "docs/reference/not-supported.md",
       "docs/reference/glossary.md",
     ],
   },
@@ -103,6 +107,8 @@ export const SIDE_BAR = [
     title: "The project",
     items: [
       "CONTRIBUTING.md",
+      "SECURITY.md",
+      "docs/internals/publishing.md",
       "CHANGELOG.md",
       {
         title: "The lab",

@@ -21,6 +21,11 @@ interface Egg {
 }
 
 const egg: Egg = JSON.parse(readFileSync(`${PROJECT_ROOT}deploy/pterodactyl/egg-tonearm.json`, "utf8"));
+// Our own file.
+const MANIFEST = JSON.parse(readFileSync(`${PROJECT_ROOT}package.json`, "utf8")) as {
+  readonly version: string;
+  readonly bugs: { readonly email: string };
+};
 /** Neither panel takes variables of these names. */
 const RESERVED = /^(P_|TZ$|ENV$|HOME$|USER$|STARTUP$|UUID$|SERVER_(MEMORY|IP|PORT|UUID)$)/;
 /** As the panel's servers run: its user, and what the images' entry does with the command of the panel. */
@@ -44,7 +49,7 @@ test("the egg has the fields that the importers of both panels read", () => {
   expect(egg).toMatchObject({
     meta: { version: "PTDL_v2", update_url: null },
     name: "Tonearm",
-    author: expect.stringMatching(/^\S+@\S+\.\S+$/),
+    author: MANIFEST.bugs.email,
     description: expect.any(String),
     features: [],
     file_denylist: [],
@@ -65,6 +70,17 @@ test("the egg has the fields that the importers of both panels read", () => {
     );
     expect(variable.env_variable).not.toMatch(RESERVED);
   }
+});
+
+test("the egg installs the tarball of this version, and without it says what to upload", async () => {
+  const variable = egg.variables.find((candidate) => candidate.env_variable === "NODE_PACKAGE");
+  expect(variable?.default_value).toBe(`./tonearm-${MANIFEST.version}.tgz`);
+  const folder = makeFolder();
+  // Nothing outside of the test's folder.
+  const script = egg.scripts.installation.script.replaceAll("/mnt/server", folder);
+  const { status, output } = await command("env", [`NODE_PACKAGE=${variable?.default_value}`, "bash", "-c", script]);
+  expect(output).toContain(`upload ./tonearm-${MANIFEST.version}.tgz`);
+  expect(status).toBe(0);
 });
 
 test("the egg requires a password, and does not show it with the command", () => {
@@ -107,7 +123,7 @@ test.skipIf(IMAGE_MISSING !== "")(
       SERVER_PORT: String(port),
       P_SERVER_UUID: "00000000-0000-0000-0000-000000000000",
       HOME: "/home/container",
-      NODE_PACKAGE: "tonearm@latest",
+      NODE_PACKAGE: `./tonearm-${MANIFEST.version}.tgz`,
       LAVALINK_SERVER_PASSWORD: PASSWORD,
     };
     const container = await Container.start({

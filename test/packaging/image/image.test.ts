@@ -171,6 +171,12 @@ describe.skipIf(IMAGE_MISSING !== "")("a node in a container", () => {
       const there = await startNode({ SERVER_ADDRESS: "" }, mount);
       expect(await there.container.output()).toContain("config=application.yml");
       expect((await there.container.exec("tonearm", "health")).output).toContain("healthy: http://127.0.0.2:");
+      // As in compose files made for Lavalink.
+      const asBefore = await startNode({ SERVER_ADDRESS: "" }, [
+        ...["--volume", `${folder}/application.yml:/opt/Lavalink/application.yml:ro`],
+      ]);
+      expect(await asBefore.container.output()).toContain("config=config/application.yml");
+      expect(await asBefore.container.output()).toContain("listening on http://127.0.0.2:");
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -1,12 +1,13 @@
-// Follows the tutorial using only its text. The packages are the real ones, in the versions that npm and pip install
+// Follows the tutorial using only its text, with the tarball of this checkout. The other packages are the real ones, in the versions that npm and pip install
 // today within the majors that the pages name: when a new release of one of them breaks a page, this fails though
 // nothing changed here, and the page has to change.
 
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { PackageRegistry } from "./package-registry.ts";
+import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { messagesIn, readPage, type Step, stepsIn } from "./tutorial-page.ts";
 import { type Shop, TutorialWorld } from "./world.ts";
 
@@ -14,19 +15,20 @@ const FIRST_BOT = readPage("docs/tutorial/first-bot.md");
 const NEEDED = section(FIRST_BOT, "1. What you need");
 const NODE = section(FIRST_BOT, "3. Start the node");
 const BOT = section(FIRST_BOT, "4. Write the bot");
+const START = NODE.findLast((step) => step.kind === "command")?.line ?? "";
 const PLAY = section(FIRST_BOT, "5. Play");
 
 let shop: Shop;
 let world: TutorialWorld;
 
-beforeAll(async () => {
+beforeAll(() => {
   const folder = mkdtempSync(join(tmpdir(), "tonearm-tutorial-shop-"));
-  shop = { folder, registry: await PackageRegistry.open(folder) };
+  // Built already.
+  const npm = (...args: string[]) => execFileSync("npm", args, { cwd: PROJECT_ROOT, encoding: "utf8" }).trim();
+  const tarball = join(folder, npm("pack", "--ignore-scripts", "--silent", "--pack-destination", folder));
+  shop = { folder, tarball, registryUrl: npm("config", "get", "registry") };
 });
-afterAll(async () => {
-  await shop.registry.close();
-  rmSync(shop.folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(shop.folder, { recursive: true, force: true }));
 beforeEach(async () => {
   world = await TutorialWorld.open(shop);
 });
@@ -81,7 +83,7 @@ test("the mistakes on the first page have the symptoms that it describes", async
   await reader.type("/play query:https://www.youtube.com/watch?v=jNQXAC9IVRw", youtube!);
   await reader.stop(line);
 
-  await reader.stop("npx tonearm");
+  await reader.stop(START);
   await reader.run(line, noNode);
   expect(more).toEqual([]);
 });

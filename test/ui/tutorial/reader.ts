@@ -1,10 +1,10 @@
-// Carries out the steps of the tutorial and nothing else: an empty folder, a terminal, and Discord. Programs that keep
+// Carries out the steps of the tutorial and nothing else: a folder with the package, a terminal, and Discord. Programs that keep
 // running after their expected output are left running, each in a separate terminal.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DiscordForBots } from "../../../lab/bot-gateway/discord-for-bots.ts";
 import type { Shown, Step } from "./tutorial-page.ts";
@@ -22,6 +22,8 @@ const NODE_ADDRESS = "127.0.0.1:2333";
 
 interface ReaderOptions {
   readonly discord: DiscordForBots;
+  /** The node's package, which the reader has made already. */
+  readonly tarball: string;
   /** The registry that npm uses. */
   readonly registryUrl: string;
   /** npm's cache, shared by all readers so that packages are fetched once. */
@@ -43,6 +45,7 @@ export class Reader {
 
   constructor(options: ReaderOptions) {
     this.#options = options;
+    copyFileSync(options.tarball, join(this.#home, basename(options.tarball)));
   }
 
   async follow(steps: readonly Step[]): Promise<void> {
@@ -103,6 +106,7 @@ export class Reader {
   /** The circumstances of this machine: its registry, and where Discord and the media are. */
   #environment(): NodeJS.ProcessEnv {
     const { discord, registryUrl, npmCache, trustedFile } = this.#options;
+    const prefix = join(this.#home, "npm-prefix");
     const own = Object.entries(process.env).filter(([name]) => !OF_THE_RUNNER.test(name));
     const ports = {
       "discord.com:443": discord.port,
@@ -112,14 +116,14 @@ export class Reader {
     return {
       ...Object.fromEntries(own),
       // The Node.js that runs the tests is the reader's.
-      PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
+      PATH: [join(prefix, "bin"), dirname(process.execPath), process.env.PATH].join(delimiter),
+      // Where packages are installed globally.
+      npm_config_prefix: prefix,
       npm_config_registry: registryUrl,
       npm_config_cache: npmCache,
       npm_config_audit: "false",
       // A request that hangs is asked again within the time that a command has.
       npm_config_fetch_timeout: "30000",
-      // The answer to "Ok to proceed?", as the page says.
-      npm_config_yes: "true",
       NODE_OPTIONS: `--import ${new URL(`file://${LOCAL_REDIRECT}redirect.mjs`)}`,
       NODE_EXTRA_CA_CERTS: trustedFile,
       PYTHONPATH: LOCAL_REDIRECT,

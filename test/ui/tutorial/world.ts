@@ -1,4 +1,4 @@
-// The environment of a reader of the tutorial: Discord, a radio station to play, a registry to install from.
+// The environment of a reader of the tutorial: Discord, a radio station to play, the tarball to install.
 
 import { join } from "node:path";
 import { DiscordForBots } from "../../../lab/bot-gateway/discord-for-bots.ts";
@@ -6,7 +6,6 @@ import { FakeDiscord } from "../../../lab/discord/fake-discord.ts";
 import { MediaServer } from "../../../lab/media-server/media-server.ts";
 import { FIRST_TONE_HZ, makeSong, SONG_AMPLITUDE, toneAmplitude } from "../../integration/clients/two-tone-song.ts";
 import { Certificates } from "../../support/certificates.ts";
-import type { PackageRegistry } from "./package-registry.ts";
 import { Reader } from "./reader.ts";
 
 /** Belongs to no real bot. */
@@ -22,7 +21,10 @@ const AMPLITUDE_TOLERANCE = 0.02;
 
 export interface Shop {
   readonly folder: string;
-  readonly registry: PackageRegistry;
+  /** Path of the node's package. */
+  readonly tarball: string;
+  /** The registry of this machine. */
+  readonly registryUrl: string;
 }
 
 export class TutorialWorld {
@@ -46,8 +48,8 @@ export class TutorialWorld {
     this.#certificates = parts.certificates;
   }
 
-  /** Creates a separate server and bot; npm stores its cache beside `registry`. */
-  static async open({ folder, registry }: Shop): Promise<TutorialWorld> {
+  /** Creates a separate server and bot; npm stores its cache beside `tarball`. */
+  static async open({ folder, tarball, registryUrl }: Shop): Promise<TutorialWorld> {
     const certificates = new Certificates();
     certificates.make("discord", { hosts: HOSTS });
     const voice = await FakeDiscord.start();
@@ -56,7 +58,8 @@ export class TutorialWorld {
     const discord = await DiscordForBots.start({ voice, certificate, token: TOKEN });
     const reader = new Reader({
       discord,
-      registryUrl: registry.url,
+      tarball,
+      registryUrl,
       npmCache: join(folder, "npm-cache"),
       trustedFile: certificates.trust("discord"),
       replacements: { [TOKEN_ON_PAGE]: TOKEN, [LINK_ON_PAGE]: `${media.url}/song.wav` },

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { codeBlocksOf, headingsOf, linksOf } from "../../../docs/site/markdown.mjs";
-import { forTheSite, PAGES, routeOf } from "../../../docs/site/pages.mjs";
+import { forTheSite, PAGES, routeOf, sourcesUrlOf } from "../../../docs/site/pages.mjs";
 import { CONFIG_EXAMPLE_PAGE, OPENAPI_PAGE } from "../../../docs/site/side-bar.mjs";
 import { PROJECT_ROOT, projectFiles } from "../../support/project-files.ts";
 
@@ -68,6 +68,11 @@ test("links have pages of the site as targets; other files are named, or linked 
   expect(forTheSite(page, { path, sourcesUrl: "https://example.org/tonearm" })).toContain(
     "[the lab](https://example.org/tonearm/lab/quality)",
   );
+});
+
+test("pages link to the source repository of package.json once that is no placeholder", () => {
+  expect(sourcesUrlOf("git+https://tonearm.invalid/tonearm.git")).toBe("");
+  expect(sourcesUrlOf("git+https://example.org/us/tonearm.git")).toBe("https://example.org/us/tonearm/blob/HEAD");
 });
 
 test("docs/index.md links to every page of the side bar's first level, except those about the project", () => {

@@ -52,7 +52,10 @@ function optionsOf(line: string): string[] {
 describe("commands that documents name", () => {
   test("every tonearm command in a document exists", () => {
     const called = TYPED.flatMap(({ path, line }) =>
-      Array.from(line.matchAll(/(?:^|[;&|] |npx (?:--yes )?)tonearm ([a-z]\w*)/g), ([, name = ""]) => ({ path, name })),
+      Array.from(line.matchAll(/(?:^|[;&|] |npx (?:--yes |--no )?)tonearm ([a-z]\w*)/g), ([, name = ""]) => ({
+        path,
+        name,
+      })),
     );
     expect(called.filter(({ name }) => !COMMANDS.has(name))).toEqual([]);
     expect(called.length).toBeGreaterThan(3);
@@ -61,7 +64,9 @@ describe("commands that documents name", () => {
 
   test("every option in a tonearm command is one of the command's, or a key of the configuration", () => {
     const wrong = TYPED.flatMap(({ path, line }) => {
-      const call = /^(?:npx (?:--yes )?tonearm|tonearm|npm start --|npm run (?:start|doctor) --) (.*)$/.exec(line)?.[1];
+      const call = /^(?:npx (?:--yes |--no )?tonearm|tonearm|npm start --|npm run (?:start|doctor) --) (.*)$/.exec(
+        line,
+      )?.[1];
       const hasOwnOptions = /^(?:demo|canary) /.test(call ?? "");
       const known = (name: string) => GENERAL_OPTIONS.has(name) || findByPath(name.split(".")) !== undefined;
       const names = hasOwnOptions ? [] : optionsOf(call ?? "").filter((name) => !known(name));
@@ -93,7 +98,7 @@ describe("commands that documents name", () => {
 
   test("every option in a command of the encoder's lab exists", () => {
     const used = TYPED.flatMap(({ path, line }) => {
-      const options = /^(?:npx )?opus-encoder-lab (.*)$/.exec(line)?.[1] ?? "";
+      const options = /^(?:npx --no )?opus-encoder-lab (.*)$/.exec(line)?.[1] ?? "";
       return optionsOf(options).map((name) => ({ path, name }));
     });
     const text = textOf("opus-encoder/lab/");
@@ -104,7 +109,7 @@ describe("commands that documents name", () => {
   /** The command of the lab that a line begins with, and the name of a program; both empty for other lines. */
   function labCallOf(line: string): { readonly command: string; readonly program: string } {
     const [, script, ofPackage = "", program = ""] =
-      /^(?:npm run (bench|lab) --|(?:npx )?(tonearm-lab))(?: (\S+))?/.exec(line) ?? [];
+      /^(?:npm run (bench|lab) --|(?:npx --no )?(tonearm-lab))(?: (\S+))?/.exec(line) ?? [];
     return { command: script ?? ofPackage, program };
   }
 
