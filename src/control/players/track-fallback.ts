@@ -61,13 +61,14 @@ export class TrackFallbacks {
   /** The next step after a failure for which `isFor` is true. Never rejects; pointless after `reset`. */
   async next(loaded: LoadedTrack, error: WireError): Promise<NextStep> {
     const { clock } = this.#options;
+    const { track, played } = loaded;
     const untilMs = clock.now() + TRIES.timeMaxMs;
     this.#attempts ??= { error, tried: [], untilMs, abort: new AbortController() };
     const attempts = this.#attempts;
-    if (loaded.played !== loaded.track) attempts.tried.push(loaded.played);
+    if (played !== track) attempts.tried.push(played);
     this.#isSearching = true;
     try {
-      const fallback = await this.#find(loaded.track, attempts);
+      const fallback = await this.#find(track, attempts);
       if (fallback !== undefined) return { fallback };
     } catch (failure) {
       if (!attempts.abort.signal.aborted) {
@@ -76,7 +77,7 @@ export class TrackFallbacks {
     } finally {
       if (this.#attempts === attempts) this.#isSearching = false;
     }
-    return { error: this.#finalError(loaded.track, attempts, error) };
+    return { error: this.#finalError(track, attempts, error) };
   }
 
   /** The track is over, whatever is being looked for. */
