@@ -63,7 +63,7 @@ function compareArtists(a: ComparedTrack, b: ComparedTrack): "same" | "named" | 
   return isNamedIn(one, b.title) || isNamedIn(other, a.title) ? "named" : "different";
 }
 
-/** As `artist - title`: the words of the artist stand in a part of the title of their own. */
+/** As `artist - title`: the words of the artist stand in a separate part of the title. */
 function isNamedIn(artist: readonly string[], title: string): boolean {
   const segments = segmentsOf(title);
   return segments.length > 1 && segments.some((segment) => isWithin(artist, segment));

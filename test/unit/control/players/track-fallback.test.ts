@@ -250,7 +250,7 @@ describe("while it is looked for", () => {
     ]);
   });
 
-  test("another track replaces it and has a search of its own", async () => {
+  test("another track replaces it and has its own search", async () => {
     await play();
     await fail();
     await update({ trackChange: { kind: "play", track: VIDEO } });
