@@ -166,7 +166,9 @@ export class Fallbacks {
   async #ask(prefix: string, track: Track, { owner, tried, signal }: FallbackSearch): Promise<Track | undefined> {
     const { loader, allowedFor, logger } = this.#options;
     const allowed = allowedFor(owner);
-    const identifier = `${prefix}:${searchTextOf(track.info)}`;
+    const text = searchTextOf(track.info);
+    if (text === "") return undefined;
+    const identifier = `${prefix}:${text}`;
     const claimant = loader.claimantOf(identifier);
     if (claimant === undefined || claimant === track.info.sourceName || allowed?.has(claimant) === false) return;
     const result = await loader.load(identifier, { owner, signal, allowed }).catch((error: unknown) => {

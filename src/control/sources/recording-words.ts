@@ -14,6 +14,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   đ: "d",
   ı: "i",
   þ: "th",
+  ё: "е",
 };
 const FEATURING =
   /(?:^|[\s([{])(?:feat|ft|featuring|con la participación de|при участии)(?:\.\s*|\s+)([^)\]}|]*?)(?=\s[-–—|]\s|[)\]}|]|$)/giu;
@@ -50,6 +51,7 @@ export const VERSION_WORDS = wordSet(
     "tribute parody reaction medley megamix version versión versione versao reprise interlude intro outro " +
     "snippet teaser trailer preview loop loops hour hours minus backing tutorial lesson dub vip stripped reimagined " +
     "rerecorded performance choreography fancam lullaby " +
+    "ver english spanish español german deutsch french italian russian japanese korean chinese " +
     "кавер ремикс караоке минус минусовка концерт живой вживую ускоренная ускоренный замедленная инструментал акустика " +
     "カバー ライブ カラオケ 翻唱 现场 現場 伴奏 커버 라이브 노래방 리믹스 inst",
 );
@@ -57,15 +59,15 @@ export const VERSION_WORDS = wordSet(
 const VERSION_PHRASES =
   /歌ってみた|弾いてみた|叩いてみた|踊ってみた|カバー|ライブ|カラオケ|リミックス|翻唱|翻自|现场|現場|演唱会|演唱會|伴奏|纯音乐|純音樂|加速版|降调|커버|라이브|노래방|리믹스|lo fi|minus one|music box|first take|dance practice|mtv|tiny desk|speed up|ao vivo/g;
 
-/** In lower case, without accents of Latin, Greek and Cyrillic letters, in one form of each character. */
+/** In lower case, without accents of Latin and Greek letters, in one form of each character. */
 function plainText(text: string, lengthMax = TEXT_LENGTH_MAX): string {
   return text
     .slice(0, lengthMax)
     .toLowerCase()
     .normalize("NFKD")
-    .replaceAll(/[\u0300-\u036f]/g, "")
+    .replaceAll(/(?<=[\p{Script=Latin}\p{Script=Greek}])[\u0300-\u036f]+/gu, "")
     .normalize("NFC")
-    .replaceAll(/[ßæœøłđıþ]/g, (letter) => LETTERS[letter] ?? letter)
+    .replaceAll(/[ßæœøłđıþё]/g, (letter) => LETTERS[letter] ?? letter)
     .replaceAll(/['’‘`´ʼ]/g, "")
     .replaceAll("&", " and ");
 }
@@ -81,6 +83,11 @@ function wordsIn(plain: string): string[] {
 /** Without the artists who are featured. */
 function withoutFeatured(title: string): string {
   return title.slice(0, TEXT_LENGTH_MAX).replaceAll(FEATURING, " ");
+}
+
+/** Without what stands in brackets: another name, a film, a label. */
+export function withoutBrackets(title: string): string {
+  return title.slice(0, TEXT_LENGTH_MAX).replaceAll(/[([（［][^()[\]（）［］]*[)\]）］]/g, " ");
 }
 
 /** The words of a title, without those that say nothing; all where nothing would be left. */

@@ -10,6 +10,7 @@ import {
   titleWordsOf,
   VERSION_WORDS,
   versionMarksOf,
+  withoutBrackets,
 } from "./recording-words.ts";
 
 /** The members that are compared; the length may be that of a track that came as JSON. */
@@ -19,6 +20,8 @@ export type ComparedTrack = Pick<TrackInfo, "title" | "author" | "length" | "isS
 const LENGTH_DIFFERENCE = { ms: 5000, share: 0.03 };
 /** The share of the words of the longer title that both titles have. */
 const TITLE_SHARE_MIN = 0.75;
+/** Counts for that part of a title where the whole titles differ. */
+const OUTSIDE_BRACKETS = 0.9;
 /** A year of a release says nothing about the recording. */
 const YEAR = /^(?:19|20)\d\d$/;
 const NUMBER = /^(?:\d+|i{2,3}|iv|vi{0,3}|ix)$/;
@@ -84,17 +87,31 @@ function haveSameVersion(a: ComparedTrack, b: ComparedTrack): boolean {
   return !isOdd(artistWordsOf(a.author), ofOther) && !isOdd(artistWordsOf(b.author), ofOne);
 }
 
-/** 0 to 1: the words that both titles have, without artists and what says nothing. 0 where their numbers differ. */
+/**
+ * 0 to 1: the words that both titles have, without artists and what says nothing. Below 1 where only what stands outside
+ * of brackets is equal; 0 where their numbers differ.
+ */
 function titleShare(a: ComparedTrack, b: ComparedTrack): number {
-  const artists = new Set([a, b].flatMap(({ author, title }) => [...artistWordsOf(author), ...featuredWordsOf(title)]));
-  const names = [a, b].flatMap(({ author }) => joinedNamesOf(author));
-  const without = (words: readonly string[]): Set<string> => {
-    const rest = words.filter((word) => !artists.has(word) && !names.includes(word));
-    return new Set(rest.length > 0 ? rest : words);
-  };
-  const [one, other] = [without(titleWordsOf(a.title)), without(titleWordsOf(b.title))];
-  const inBoth = [...one].filter((word) => other.has(word));
-  const odd = [...one, ...other].filter((word) => !inBoth.includes(word));
-  if (odd.some((word) => NUMBER.test(word) && !YEAR.test(word))) return 0;
-  return inBoth.length / Math.max(one.size, other.size, 1);
+  const artists = new Set([a, b].flatMap(artistsIn));
+  const [one, other] = [titleWordsOf(a.title), titleWordsOf(b.title)];
+  const odd = [...one, ...other].filter((word) => !(one.includes(word) && other.includes(word)));
+  if (odd.some((word) => NUMBER.test(word) && !YEAR.test(word) && !artists.has(word))) return 0;
+  const [ofOne, ofOther] = [without(artists, one), without(artists, other)];
+  const full = shareOf(ofOne.length > 0 ? ofOne : one, ofOther.length > 0 ? ofOther : other);
+  const core = ({ title }: ComparedTrack): string[] => without(artists, titleWordsOf(withoutBrackets(title)));
+  return Math.max(full, OUTSIDE_BRACKETS * shareOf(core(a), core(b)));
+}
+
+function artistsIn({ author, title }: ComparedTrack): readonly string[] {
+  return [...artistWordsOf(author), ...joinedNamesOf(author), ...featuredWordsOf(title)];
+}
+
+function without(artists: ReadonlySet<string>, words: readonly string[]): string[] {
+  return words.filter((word) => !artists.has(word));
+}
+
+function shareOf(words: readonly string[], others: readonly string[]): number {
+  const [one, other] = [new Set(words), new Set(others)];
+  const both = [...one].filter((word) => other.has(word));
+  return both.length / Math.max(one.size, other.size, 1);
 }

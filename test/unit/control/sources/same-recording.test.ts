@@ -136,7 +136,7 @@ const SAME: readonly [Side, Side][] = [
   ],
   [
     ["Tum Hi Ho (तुम ही हो)", "Arijit Singh", 262],
-    ["Tum Hi Ho (तुम ही हो) - Full Audio".replace("Full ", ""), "Arijit Singh", 262],
+    ["Tum Hi Ho (तुम ही हो) - Full Audio", "Arijit Singh", 262],
   ],
   [
     ["บอดี้สแลม - ยาพิษ", "บอดี้สแลม", 280],
@@ -157,6 +157,21 @@ const SAME: readonly [Side, Side][] = [
   [
     ["Metallica", "Metallica", 300],
     ["Metallica - Metallica", "Metallica", 301],
+  ],
+];
+
+const MORE_SAME: readonly [Side, Side][] = [
+  [
+    ["YOASOBI「夜に駆ける」(Racing into the Night)", "Ayase / YOASOBI", 262],
+    ["夜に駆ける", "YOASOBI", 261],
+  ],
+  [
+    ["Vicetone - Nevada (feat. Cozi Zuehlsdorff) [Monstercat Release]", "Vicetone", 210],
+    ["Nevada", "Vicetone", 209],
+  ],
+  [
+    ['Let It Go (From "Frozen" / Soundtrack)', "Idina Menzel", 224],
+    ["Let It Go", "Idina Menzel - Topic", 223],
   ],
 ];
 
@@ -290,12 +305,24 @@ const DIFFERENT: readonly [Side, Side][] = [
     ["Angel", "John Doe", 200],
   ],
   [
+    ["Let It Go (From Frozen)", "Idina Menzel", 224],
+    ["Let It Go (Spanish)", "Idina Menzel", 224],
+  ],
+  [
+    ["周杰倫 Jay Chou (晴天) Official MV", "周杰倫 Jay Chou", 223],
+    ["周杰倫 Jay Chou (稻香) Official MV", "周杰倫 Jay Chou", 223],
+  ],
+  [
+    ["Song (Part 1)", "Artist", 200],
+    ["Song (Part 2)", "Artist", 200],
+  ],
+  [
     ["", "", 200],
     ["", "", 200],
   ],
 ];
 
-test.each(SAME)("these are the same recording, either way round: %j and %j", (one, other) => {
+test.each([...SAME, ...MORE_SAME])("these are the same recording, either way round: %j and %j", (one, other) => {
   expect([isSameRecording(trackOf(one), trackOf(other)), isSameRecording(trackOf(other), trackOf(one))]).toEqual([
     true,
     true,
@@ -374,6 +401,8 @@ test.each([
   ["Get Lucky (feat. Pharrell Williams) [Radio Edit]", "DaftPunkVEVO", "daftpunk get lucky"],
   ["YOASOBI「夜に駆ける」 Official Music Video", "YOASOBI", "yoasobi 夜に駆ける"],
   ["Wonderwall (Live at Knebworth)", "Oasis", "oasis wonderwall live at knebworth"],
+  ["Моё сердце (Официальный клип)", "Сплин", "сплин мое сердце"],
+  ["Чёрный бумер", "Серёга", "серега черный бумер"],
 ])("%s by %s is searched for as %s", (title, author, text) => {
   expect(searchTextOf({ title, author })).toBe(text);
 });
