@@ -19,6 +19,7 @@ import { Api } from "./control/server/api.ts";
 import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
+import { Fallbacks } from "./control/sources/fallbacks.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
@@ -29,6 +30,7 @@ import { toWorkerSettings } from "./control/workers/to-worker-settings.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
+import type { Owner } from "./lib/owners.ts";
 import { type Random, systemRandom } from "./lib/random.ts";
 import type { Logger } from "./log/log.ts";
 import { LogRing } from "./log/log-ring.ts";
@@ -106,7 +108,7 @@ export interface Node {
   close(): Promise<void>;
 }
 
-/** The parts of a node, in the order in which they are closed. */
+/** The parts of a node, in the order in which they are closed; `fallbacks` needs no closing. */
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
@@ -118,6 +120,7 @@ interface Parts {
   readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
+  readonly fallbacks: Fallbacks;
   readonly metrics: NodeMetrics;
 }
 
@@ -129,7 +132,7 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   const parts = await buildParts(config, { ...options, environment, logs });
   const close = (): Promise<void> => closeParts(parts, { clock: environment.clock, logger });
   const { address: host } = config.server;
-  await startPlugins(parts.plugins, config, { close, logger });
+  await startPlugins(parts, config, { close, logger });
   try {
     const port = await parts.api.listen({ host, port: config.server.port, listen: environment.listen });
     let closing: Promise<void> | undefined;
@@ -164,6 +167,10 @@ async function buildParts(
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
+  const allowedFor = (owner: Owner) => {
+    const name = keyOf(owner);
+    return allowedSources({ name, limits: keys.limitsOf(name) });
+  };
   const plugins = new Plugins({
     entry: options.pluginEntry ?? PLUGIN_ENTRY,
     threads,
@@ -172,10 +179,7 @@ async function buildParts(
     routes: routePlanner,
     plans: planPlugins(config, { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins }),
     dataFolder: config.plugins.dataPath,
-    allowedFor: (owner) => {
-      const name = keyOf(owner);
-      return allowedSources({ name, limits: keys.limitsOf(name) });
-    },
+    allowedFor,
   });
   if (routePlanner !== undefined) routePlanner.sourceHosts = () => plugins.sourceHosts;
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
@@ -204,6 +208,7 @@ async function buildParts(
   });
   const tracks = buildTrackLoader(config, { probePool, plugins, clock });
   plugins.loader = tracks;
+  const fallbacks = new Fallbacks({ loader: tracks, list: () => plugins.fallbacks, allowedFor, clock, logger });
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
@@ -216,8 +221,10 @@ async function buildParts(
     limitsOf,
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
-    createPlayer: (options) =>
-      new Player({ ...options, workers, tracks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs }),
+    createPlayer: (options) => {
+      const parts = { workers, tracks, fallbacks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs };
+      return new Player({ ...options, ...parts });
+    },
   });
   const build = await readBuildInfo();
   const readInfo = () => {
@@ -235,6 +242,7 @@ async function buildParts(
     readLoad,
     readWorkers: () => workers.load.workers,
     sources: plugins,
+    fallbacks,
     audio: workers.totals,
     logCounts: logs.counts,
     readSessions: () => sessions.all(),
@@ -292,16 +300,32 @@ async function buildParts(
       api.dropStale();
     };
   }
-  return { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics };
+  return {
+    dashboard,
+    keyFile,
+    sessions,
+    api,
+    updateTimer,
+    probePool,
+    workers,
+    pacer,
+    codecs,
+    plugins,
+    fallbacks,
+    metrics,
+  };
 }
 
 /** Waits only for required plugins; the sources of the others become known a moment later. */
 async function startPlugins(
-  plugins: Plugins,
+  { plugins, fallbacks }: Pick<Parts, "plugins" | "fallbacks">,
   config: NodeConfig,
   { close, logger }: { readonly close: () => Promise<void>; readonly logger: Logger },
 ): Promise<void> {
-  const started = plugins.start().finally(() => warnOfUnknownSources(plugins, config.routePlanner, logger));
+  const started = plugins.start().finally(() => {
+    warnOfUnknownSources(plugins, config.routePlanner, logger);
+    fallbacks.warnOfUnknown();
+  });
   if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return;
   try {
     await started;

@@ -12,7 +12,7 @@ const PACKAGE_NAME_LENGTH_MAX = 214;
 const PACKAGE_NAME = /^(@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/;
 /** The id of a Maven artifact. */
 const ARTIFACT = /^[\w.-]{1,100}$/;
-const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy", "userAgent"] as const;
+const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy", "userAgent", "fallback"] as const;
 /** Completes "expected …" for an invalid proxy, whose text is not shown. */
 export const PROXY_EXPECTED = "proxy to be an address such as http://user:password@192.0.2.7:3128";
 
@@ -22,6 +22,21 @@ export const USER_AGENT_EXPECTED = "userAgent to be 1 to 500 printable ASCII cha
 /** Whether the text can be sent as a `User-Agent` header (RFC 9110, 10.1.5). */
 export function isUserAgent(text: string): boolean {
   return /^[!-~](?:[ -~]{0,498}[!-~])?$/.test(text);
+}
+
+/** Search prefixes of one fallback. */
+const PREFIXES_MAX = 5;
+/** Completes "expected …" for an invalid fallback. */
+export const FALLBACK_EXPECTED = `fallback to be at most ${PREFIXES_MAX} search prefixes such as scsearch`;
+
+/** Search prefixes without their colon; undefined: they are too many, or one cannot be a prefix. */
+export function fallbackOf(texts: readonly string[]): readonly string[] | undefined {
+  const prefixes = texts
+    .flatMap((text) => text.split(","))
+    .map((text) => text.trim().replace(/:$/, ""))
+    .filter((prefix) => prefix !== "");
+  const areValid = prefixes.length <= PREFIXES_MAX && prefixes.every((prefix) => /^[a-z][\w-]{0,39}$/i.test(prefix));
+  return areValid ? [...new Set(prefixes)] : undefined;
 }
 
 /** A plugin to load: a package by its name, or a file or folder by its path. */
@@ -37,6 +52,8 @@ export interface PluginEntry {
   readonly proxy?: Secret;
   /** `User-Agent` of the plugin's requests and of the streams of its tracks, unless it sets another. */
   readonly userAgent?: string;
+  /** Search prefixes, without a colon, for its tracks that cannot be started. */
+  readonly fallback?: readonly string[];
 }
 
 type Draft = { -readonly [Name in keyof PluginEntry]: PluginEntry[Name] } & { readonly first: Setting };
@@ -45,7 +62,8 @@ type Draft = { -readonly [Name in keyof PluginEntry]: PluginEntry[Name] } & { re
 export function pluginEntriesOf(settings: readonly Setting[], report: SettingReport): readonly PluginEntry[] {
   const drafts = new Map<number, Draft>();
   for (const setting of settings) {
-    const [, index, member] = /^(\d{1,4})\.([^.]+)$/.exec(setting.tail ?? "") ?? [];
+    // Only a fallback is a list.
+    const [, index, member] = /^(\d{1,4})\.([^.]+|fallback\.\d{1,4})$/i.exec(setting.tail ?? "") ?? [];
     const isEmptyList = setting.tail === undefined && setting.text === "";
     if (isEmptyList) continue;
     if (index === undefined || member === undefined) {
@@ -54,7 +72,7 @@ export function pluginEntriesOf(settings: readonly Setting[], report: SettingRep
     }
     const draft = drafts.get(Number(index)) ?? { isEnabled: true, isRequired: false, first: setting };
     drafts.set(Number(index), draft);
-    const problem = setMember(draft, member, setting.text);
+    const problem = setMember(draft, member.replace(/\.\d+$/, ""), setting.text);
     if (problem !== undefined) report.problem(setting, problem);
   }
   const ordered = [...drafts].sort(([a], [b]) => a - b).map(([, draft]) => draft);
@@ -89,6 +107,11 @@ function setMember(draft: Draft, written: string, text: string): string | undefi
   if (member === "userAgent") {
     draft.userAgent = text;
     return isUserAgent(text) ? undefined : `expected ${USER_AGENT_EXPECTED}`;
+  }
+  if (member === "fallback") {
+    const prefixes = fallbackOf([...(draft.fallback ?? []), text]);
+    draft.fallback = prefixes ?? [];
+    return prefixes === undefined ? `expected ${FALLBACK_EXPECTED}` : undefined;
   }
   const flag = parseFlag(text);
   if (flag === undefined) return `expected ${member} to be true or false`;

@@ -16,7 +16,7 @@ export function pluginKeys(read: ReadKey) {
             "Plugins to load, each with package (the name of an npm package) or path (a file or folder, " +
             "relative to the folder the node was started in). enabled: false skips it; required: true stops " +
             "the start if it fails; proxy: used for it and its links instead of httpConfig; " +
-            "userAgent: sent by both.",
+            "userAgent: sent by both; fallback: as for built-in ones.",
           defaultValue: [],
           defaultNote: "none",
           example: "[{ package: tonearm-plugin-example }, { path: ./my-plugin.ts, required: true }]",
@@ -68,8 +68,9 @@ function optionKeys(read: ReadKey) {
     read(
       structureKey("plugins", {
         meaning:
-          "Options of plugins, by name. Built-in plugins also have enabled, and proxy and userAgent for the " +
-          "plugin and its links. Variables have no dashes, and underscores only between names: " +
+          "Options of plugins, by name. Built-in plugins also have enabled, proxy and userAgent for the " +
+          "plugin and its links, and fallback: search prefixes such as scsearch, at most 5, where a track " +
+          "that cannot be started is looked for. Variables have no dashes, and underscores only between names: " +
           "PLUGINS_YOUTUBE_ALLOWSEARCH.",
         defaultValue: {},
         defaultNote: "none",

@@ -7,7 +7,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, trackAtPosition, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
-import { endAhead, type IntentHolder } from "./player-intent.ts";
+import { endAhead, type IntentHolder, type TrackFallback } from "./player-intent.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /**
@@ -43,6 +43,12 @@ export class LoadedTrack {
 
   get track(): Track {
     return this.#intent.track.track;
+  }
+
+  /** The track whose audio plays: the client's own, or its fallback. */
+  get played(): Track {
+    const { track, fallback } = this.#intent.track;
+    return fallback?.track ?? track;
   }
 
   get seekId(): SeekId {
@@ -99,7 +105,7 @@ export class LoadedTrack {
   /** The command that starts it on a worker, from where it is. */
   playCommand(input: PlayableInput, epochMs: number): Omit<PlayCommand, "playerId" | "owner"> {
     const positionMs = this.positionMs(epochMs);
-    const { isStream, length } = this.track.info;
+    const { isStream, length } = this.played.info;
     this.#seekId = 0;
     this.#startedEpochMs = epochMs;
     this.#offsetMs = isStream ? positionMs : 0;
@@ -128,6 +134,14 @@ export class LoadedTrack {
   }
 
   toJson(epochMs: number): TrackJson {
-    return trackToJson(trackAtPosition(this.track, this.positionMs(epochMs)));
+    const json = trackToJson(trackAtPosition(this.track, this.positionMs(epochMs)));
+    const { fallback } = this.#intent.track;
+    if (fallback === undefined) return json;
+    return { ...json, pluginInfo: { ...json.pluginInfo, fallback: fallbackJson(fallback) } };
   }
+}
+
+function fallbackJson({ track, reason }: TrackFallback): JsonObject {
+  const { sourceName, identifier, title, author, length, uri } = track.info;
+  return { sourceName, identifier, title, author, length, uri, reason };
 }

@@ -23,12 +23,21 @@ export interface PlayerIntent {
 interface TrackIntent {
   /** With the user data of the client. */
   readonly track: Track;
+  /** What plays in its place, as it could not be started. */
+  readonly fallback?: TrackFallback | undefined;
   /** Milliseconds of track time at `epochMs`: where to start. */
   readonly positionMs: number;
   /** When `positionMs` was valid, Unix epoch milliseconds. */
   readonly epochMs: number;
   /** Milliseconds of track time at which the track ends; undefined: at its own end. */
   readonly endMs: number | undefined;
+}
+
+/** The same recording from another source. */
+export interface TrackFallback {
+  readonly track: Track;
+  /** Why the client's track could not be started. */
+  readonly reason: string;
 }
 
 interface VoiceIntent {

@@ -12,7 +12,7 @@ const PLAYER_SIZE_BYTES = 4096;
 /** All that one player may have. A few updates of the largest kind fit. */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
-const PARTS = ["track", "userData", "filters", "voice"] as const;
+const PARTS = ["track", "fallback", "userData", "filters", "voice"] as const;
 type Part = (typeof PARTS)[number];
 type Sizes = Record<Part, number>;
 
@@ -21,7 +21,7 @@ export type ReservedSizes = Sizes;
 
 export class PlayerMemory {
   readonly #budget: ByteBudget;
-  readonly #retained: Sizes = { track: 0, userData: 0, filters: 0, voice: 0 };
+  readonly #retained: Sizes = { track: 0, fallback: 0, userData: 0, filters: 0, voice: 0 };
 
   /** Throws `memory-exhausted` when there is no memory for one more player. */
   constructor(parent: ByteBudget | undefined) {
@@ -46,8 +46,9 @@ export class PlayerMemory {
   /** Counts what a restored player stores from the start. Throws `memory-exhausted`. */
   keepAll({ track, filters, voice }: PlayerIntent): void {
     const userData = track?.track.userData;
-    const sizes = { ...storedSizes({ userData, filters, voice: voice?.credentials }), track: 0 };
+    const sizes = storedSizes({ userData, filters, voice: voice?.credentials });
     if (track !== undefined) sizes.track = trackSize(track.track);
+    if (track?.fallback !== undefined) sizes.fallback = trackSize(track.fallback.track);
     this.#budget.take(sum(sizes), "a restored player");
     Object.assign(this.#retained, sizes);
   }
@@ -57,6 +58,14 @@ export class PlayerMemory {
     const sizeBytes = trackSize(track);
     this.#budget.take(sizeBytes, "a track");
     reserved.track += sizeBytes;
+  }
+
+  /** Counts the track that plays in place of the client's. Throws `memory-exhausted`. */
+  keepFallback(track: Track): void {
+    this.drop("fallback");
+    const sizeBytes = trackSize(track);
+    this.#budget.take(sizeBytes, "a fallback");
+    this.#retained.fallback = sizeBytes;
   }
 
   drop(part: Part): void {
@@ -77,18 +86,16 @@ export class PlayerMemory {
 
 function sizesOf(update: PlayerUpdate): Sizes {
   const { trackChange } = update;
-  const sizes = { ...storedSizes(update), track: 0 };
+  const sizes = storedSizes(update);
   if (trackChange?.kind === "play") sizes.track = trackSize(trackChange.track);
   if (trackChange?.kind === "load") sizes.track = Buffer.byteLength(trackChange.identifier);
   return sizes;
 }
 
-function storedSizes({
-  userData,
-  filters,
-  voice,
-}: Pick<PlayerUpdate, "userData" | "filters" | "voice">): Omit<Sizes, "track"> {
+function storedSizes({ userData, filters, voice }: Pick<PlayerUpdate, "userData" | "filters" | "voice">): Sizes {
   return {
+    track: 0,
+    fallback: 0,
     userData: userData === undefined ? 0 : jsonSizeBytes(userData),
     // parsed from JSON
     filters: filters === undefined ? 0 : jsonSizeBytes(filters as Parameters<typeof jsonSizeBytes>[0]),

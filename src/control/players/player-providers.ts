@@ -4,6 +4,7 @@
 import type { Incident } from "../../bridge/audio-report.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { Track } from "../../track/track.ts";
+import type { Fallbacks } from "../sources/fallbacks.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 import type { PlayerPlacement } from "../workers/placements.ts";
@@ -26,3 +27,6 @@ export interface TrackProvider {
   /** Throws a NodeError for tracks that this node cannot play. */
   playableInput(track: Track): PlayableInput;
 }
+
+/** The interface that a player needs of the Fallbacks. */
+export type FallbackProvider = Pick<Fallbacks, "isFor" | "find" | "missText">;

@@ -2,6 +2,7 @@
 // reports both to the client. Decides what happens to a track that crashes workers or exceeds its CPU quota. Main
 // thread; the actual playback is in the worker.
 
+import type { EndReason } from "../../bridge/events.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
@@ -15,7 +16,8 @@ import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack } from "./loaded-track.ts";
 import { type IntentHolder, trackIntentOf } from "./player-intent.ts";
-import type { TrackProvider } from "./player-providers.ts";
+import type { FallbackProvider, TrackProvider } from "./player-providers.ts";
+import { TrackFallbacks } from "./track-fallback.ts";
 
 /** How long a player that has played needs no new admission: bots take their time between the tracks of a queue. */
 const ADMITTED_MS = 60_000;
@@ -37,6 +39,9 @@ interface PlayerTrackOptions {
   readonly intent: IntentHolder;
   readonly owner: Owner;
   readonly tracks: Pick<TrackProvider, "playableInput">;
+  readonly fallbacks: FallbackProvider | undefined;
+  /** Counts the memory of a fallback. Throws `memory-exhausted`. */
+  readonly storeFallback: (track: Track) => void;
   readonly deadlyTracks: DeadlyTracks;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -55,7 +60,10 @@ interface PlayerTrackOptions {
 export class PlayerTrack {
   readonly #options: PlayerTrackOptions;
   readonly #clock: Clock;
+  readonly #fallbacks: TrackFallbacks;
   #loaded: LoadedTrack | undefined;
+  /** The exception of a track that cannot be started, until its end shows whether it is to be reported. */
+  #heldException: WireError | undefined;
   #trackCount = 0;
   /** When the last track ended. */
   #endedMs = Number.NEGATIVE_INFINITY;
@@ -63,6 +71,7 @@ export class PlayerTrack {
   constructor(options: PlayerTrackOptions) {
     this.#options = options;
     this.#clock = options.clock;
+    this.#fallbacks = new TrackFallbacks({ ...options, store: options.storeFallback });
   }
 
   /** Undefined: the player is idle. */
@@ -99,15 +108,16 @@ export class PlayerTrack {
   start(): void {
     const { worker, owner, deadlyTracks, isolate, tracks } = this.#options;
     const [loaded, handle] = [this.#loaded, worker()];
-    if (loaded === undefined || handle === undefined) return;
+    if (loaded === undefined || handle === undefined || this.#fallbacks.isSearching) return;
+    this.#heldException = undefined;
     try {
-      if (!handle.isIsolated && deadlyTracks.has(loaded.track)) {
+      if (!handle.isIsolated && deadlyTracks.has(loaded.played)) {
         if (isolate()) return;
         const message =
           "the track has crashed audio workers before and may only play isolated, and the maximum of isolated players is reached; try again later";
         throw new NodeError("track-crashes-worker", message);
       }
-      handle.send({ ...loaded.playCommand(tracks.playableInput(loaded.track), this.#clock.epochMs()), owner });
+      handle.send({ ...loaded.playCommand(tracks.playableInput(loaded.played), this.#clock.epochMs()), owner });
     } catch (error) {
       // The one before does not play on under its name.
       this.#sendStop();
@@ -148,6 +158,8 @@ export class PlayerTrack {
     if (loaded === undefined) return;
     const track = this.#toJson(loaded);
     this.#loaded = undefined;
+    this.#heldException = undefined;
+    this.#fallbacks.reset();
     this.#options.intent.replace({ track: undefined });
     this.#endedMs = this.#clock.now();
     this.#options.onEnded();
@@ -157,7 +169,7 @@ export class PlayerTrack {
   /** It has crashed a second worker, one that it had to itself: there is no further attempt. */
   giveUp(): void {
     if (this.#loaded === undefined) return;
-    this.#options.deadlyTracks.add(this.#loaded.track, this.#options.owner);
+    this.#options.deadlyTracks.add(this.#loaded.played, this.#options.owner);
     const message = "the track was ended: it crashed an audio worker, and again when it played isolated";
     this.#fail(toWireError(new NodeError("track-crashes-worker", message)));
   }
@@ -172,15 +184,43 @@ export class PlayerTrack {
     if (event.trackId !== loaded.trackId) {
       // A track that has been replaced or stopped in the meantime: its end has been reported.
     } else if (event.type === "trackEnded") {
-      this.end(event.reason);
+      this.#onEnded(loaded, event.reason);
     } else if (event.type === "trackOverQuota") {
       this.#onOverQuota(event.share);
     } else if (event.type === "trackException") {
-      this.#reportException(loaded, event.error);
+      if (this.#fallbacks.isFor(loaded, event.error)) this.#heldException ??= event.error;
+      else this.#reportException(loaded, event.error);
     } else {
       const { sendEvent, sendPlayerUpdate } = this.#options;
       sendEvent({ type: "TrackStuckEvent", track: this.#toJson(loaded), thresholdMs: event.thresholdMs });
       sendPlayerUpdate();
+    }
+  }
+
+  #onEnded(loaded: LoadedTrack, reason: EndReason): void {
+    const held = this.#heldException;
+    if (held === undefined) {
+      this.end(reason);
+    } else if (reason === "loadFailed") {
+      void this.#fallBack(loaded, held);
+    } else {
+      this.#reportException(loaded, held);
+      this.end(reason);
+    }
+  }
+
+  /** The track cannot be started: it is played from elsewhere, or the client is notified of its end. */
+  async #fallBack(loaded: LoadedTrack, cause: WireError): Promise<void> {
+    const { fallback, error } = await this.#fallbacks.next(loaded, cause);
+    // It was stopped or replaced in the meantime.
+    if (this.#loaded !== loaded) return;
+    this.#options.intent.replaceTrack({ fallback });
+    if (error === undefined) {
+      this.load();
+      this.start();
+    } else {
+      this.#reportException(loaded, error);
+      this.end("loadFailed");
     }
   }
 
@@ -201,6 +241,10 @@ export class PlayerTrack {
   #fail(error: WireError): void {
     const loaded = this.#loaded;
     if (loaded === undefined) return;
+    if (this.#fallbacks.isFor(loaded, error)) {
+      void this.#fallBack(loaded, error);
+      return;
+    }
     this.#options.logger.warn("track ended by the node", { code: error.code });
     this.#reportException(loaded, error);
     this.end(loaded.hasBeenAudible ? "finished" : "loadFailed");

@@ -27,7 +27,7 @@ import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
-import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
+import type { FallbackProvider, TrackProvider, WorkerProvider } from "./player-providers.ts";
 import { type EventContent, PlayerTrack } from "./player-track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
@@ -43,6 +43,8 @@ const FRAME_MINUTES_MAX = 2;
 interface PlayerOptions extends PlayerOwner {
   readonly workers: WorkerProvider;
   readonly tracks: TrackProvider;
+  /** Default: none. */
+  readonly fallbacks?: FallbackProvider | undefined;
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
   readonly clock: Clock;
@@ -99,6 +101,8 @@ export class Player implements PooledPlayer, UpdateTarget {
       intent: this.#intent,
       owner,
       tracks: options.tracks,
+      fallbacks: options.fallbacks,
+      storeFallback: (track) => this.#memory.keepFallback(track),
       deadlyTracks: options.deadlyTracks,
       clock: options.clock,
       logger,
@@ -368,6 +372,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   #onTrackEnded(): void {
     this.#diagnosis.endLoss();
     this.#memory.drop("track");
+    this.#memory.drop("fallback");
     this.#memory.drop("userData");
     this.#options.updateTimer.stop(this);
   }

@@ -85,6 +85,11 @@ export class TrackLoader {
     }
   }
 
+  /** The name of the first source that claims the identifier. */
+  claimantOf(identifier: string): string | undefined {
+    return this.#listSources().find((source) => source.isClaimed(identifier))?.name;
+  }
+
   /** How the audio of `track` is fetched. Throws `source-unavailable` for sources this node does not have. */
   playableInput(track: Track): PlayableInput {
     const name = track.info.sourceName;

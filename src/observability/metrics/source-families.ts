@@ -2,6 +2,7 @@
 // Main thread; read when it is asked for.
 
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
+import type { FallbackCount } from "../../control/sources/fallbacks.ts";
 import type { MetricFamily, Sample } from "./prometheus-text.ts";
 
 /** Values read for these families. */
@@ -10,7 +11,7 @@ export interface SourceReadings {
   pluginsJson(): readonly PluginJson[];
 }
 
-export function sourceFamilies(readings: SourceReadings): MetricFamily[] {
+export function sourceFamilies(readings: SourceReadings, fallbacks: readonly FallbackCount[]): MetricFamily[] {
   const sources = readings.sourcesJson();
   const plugins = readings.pluginsJson();
   return [
@@ -19,6 +20,12 @@ export function sourceFamilies(readings: SourceReadings): MetricFamily[] {
       help: "Loads of sources, by result.",
       type: "counter",
       samples: sources.flatMap(requestSamples),
+    },
+    {
+      name: "tonearm_fallbacks_total",
+      help: "Tracks of a source that could not be started and were played from another; none: not found there.",
+      type: "counter",
+      samples: fallbacks.map(({ from, to, count }) => ({ labels: { source: from, fallback: to }, value: count })),
     },
     {
       name: "tonearm_backend_breaker_open",

@@ -12,6 +12,7 @@ import type {
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import type { AllowedSources } from "../../control/access/identity.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
+import type { PluginFallback } from "../../control/sources/fallbacks.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
 import type { Source } from "../../control/sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../../control/sources/track-loader.ts";
@@ -59,6 +60,8 @@ export interface PluginPlan {
   /** Its options, by the name that it reports. */
   readonly optionsOf: (name: string) => PlainTree | undefined;
   readonly settings: PluginSettings;
+  /** Search prefixes of other sources, for its tracks that cannot be started. Default: none. */
+  readonly fallback?: readonly string[] | undefined;
 }
 
 interface PluginsOptions {
@@ -148,6 +151,17 @@ export class Plugins implements LinkSource {
     return this.#options.plans.flatMap(({ siteHosts = [] }, index) => {
       const { sources = [] } = this.#plugins[index]?.manifest ?? {};
       return sources.map(({ name, hosts = [] }) => ({ name, hosts: [...hosts, ...siteHosts] }));
+    });
+  }
+
+  /** Those that are set, with the sources that each plugin has, as far as it has said. */
+  get fallbacks(): readonly PluginFallback[] {
+    return this.#options.plans.flatMap(({ name, isBuiltIn, fallback: prefixes = [] }, index) => {
+      const plugin = this.#plugins[index];
+      if (plugin === undefined || prefixes.length === 0) return [];
+      const sourceNames = (plugin.manifest?.sources ?? []).map(({ name }) => name);
+      const path = isBuiltIn ? `plugins.${name}.fallback` : `tonearm.plugins: fallback of ${name}`;
+      return [{ path, sourceNames, prefixes }];
     });
   }
 

@@ -3,13 +3,19 @@
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin, type Configured } from "../../../plugins/builtin.ts";
 import type { PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
-import { isUserAgent, PROXY_EXPECTED, USER_AGENT_EXPECTED } from "../../config/keys/plugin-entries.ts";
+import {
+  FALLBACK_EXPECTED,
+  fallbackOf,
+  isUserAgent,
+  PROXY_EXPECTED,
+  USER_AGENT_EXPECTED,
+} from "../../config/keys/plugin-entries.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import { routingOf } from "../../control/workers/to-worker-settings.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
-import { isTreeMap, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
+import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
 import { allowedServersOf } from "../../plugin-options/option-leaves.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
 import { VERSION } from "../../version.ts";
@@ -43,7 +49,7 @@ export function planPlugins(config: NodeConfig, options: PlanOptions): readonly 
 function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeConfig; folder: URL }): PluginPlan[] {
   const { manifest, rank, module } = plugin;
   const { name } = manifest;
-  const { enabled, proxy, userAgent, ...own } = mapOf(configuredFor(config, name));
+  const { enabled, proxy, userAgent, fallback = "", ...own } = mapOf(configuredFor(config, name));
   const configured: Configured = { config, own, lavalink: (...path) => treeAt(config.plugins.options.reveal(), path) };
   const isEnabled = typeof enabled === "string" ? parseFlag(enabled) : undefined;
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
@@ -55,9 +61,12 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   const isUserAgentWrong =
     (userAgent !== undefined && typeof userAgent !== "string") ||
     (ownUserAgent !== undefined && !isUserAgent(ownUserAgent));
+  const fallbackTexts = isTreeList(fallback) ? fallback : [fallback];
+  const prefixes = fallbackTexts.every((text) => typeof text === "string") ? fallbackOf(fallbackTexts) : undefined;
   const problems = [
     ...(isProxyWrong ? [`plugins.${name}: expected ${PROXY_EXPECTED}`] : []),
     ...(isUserAgentWrong ? [`plugins.${name}: expected ${USER_AGENT_EXPECTED}`] : []),
+    ...(prefixes === undefined ? [`plugins.${name}: expected ${FALLBACK_EXPECTED}`] : []),
     ...(read.problems ?? []),
   ];
   return [
@@ -70,6 +79,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       optionsOf: () => written,
       problem: problems.length === 0 ? undefined : problems.join("; "),
       siteHosts: manifest.siteHosts ?? [],
+      fallback: prefixes,
       manifest: knownManifest(plugin, { written, values: read.values }),
       settings: settingsOf(config, { module: new URL(module, folder).href, ownProxyUrl: proxyUrl, ownUserAgent }),
     },
@@ -114,6 +124,7 @@ function planEntry(
     manifest: undefined,
     problem,
     settings: settingsOf(config, { module, ownProxyUrl: entry.proxy?.reveal(), ownUserAgent: entry.userAgent }),
+    fallback: entry.fallback,
     isReloadedOnChange: config.plugins.isReloadedOnChange,
     optionsOf: (name) => configuredFor(config, name),
   };

@@ -4,6 +4,7 @@
 import { type ErrorCode, NodeError } from "../../errors.ts";
 import type { SourceErrorKind } from "../../plugin-api/plugin.ts";
 import { kindOf } from "./host/error-kind.ts";
+import { OwnLimitError } from "./host/own-limit-error.ts";
 
 const CODES: Readonly<Record<SourceErrorKind, ErrorCode>> = {
   "not-found": "site-unavailable",
@@ -23,6 +24,8 @@ export function troubleOf(error: unknown, sourceName: string): NodeError {
     return new NodeError("plugin-failed", message, { cause: error });
   }
   const { message } = error as Error; // only an Error has a kind
+  // A limit of the plugin itself, of which the client or others have used up their share: not the site's doing.
+  if (error instanceof OwnLimitError) return new NodeError("load-busy", `${sourceName}: ${message}`, { cause: error });
   const code = CODES[kind];
   return new NodeError(code, code === "site-unavailable" ? message : `${sourceName}: ${message}`, { cause: error });
 }

@@ -93,6 +93,19 @@ test("an entry's proxy is secret; an invalid one is a mistake that does not quot
   expect(mistake).not.toContain("hunter2");
 });
 
+test("an entry's fallback is a list of search prefixes, or one text", () => {
+  const read = (text: string) =>
+    load(`tonearm.plugins: [{ path: /a, fallback: ${text} }]`).config.plugins.entries[0]?.fallback;
+  expect([read("[scsearch, 'bcsearch:']"), read("scsearch"), read("[]")]).toEqual([
+    ["scsearch", "bcsearch"],
+    ["scsearch"],
+    [],
+  ]);
+  for (const wrong of ["[a, b, c, d, e, f]", "two words", "[{ a: b }]"]) {
+    expect(mistakes(`tonearm.plugins: [{ path: /a, fallback: ${wrong} }]`).join()).toContain("expected");
+  }
+});
+
 describe("plugins.<name>", () => {
   test("options are texts, lists and maps as they were written", () => {
     const text = "plugins.x: { n: 007, on: true, list: [a, [b], { c: d }], empty: [], none: ~, deep: { Er: 'y z' } }";

@@ -76,6 +76,7 @@ function create(): NodeMetrics {
       { index: 1, metrics: { ...idleWorker(), threadLoad: 0.5, playingCount: 7, latenessMsP99: 2.50001 } },
     ],
     sources: { sourcesJson: () => [SOURCE], pluginsJson: () => [PLUGIN] },
+    fallbacks: { counts: [{ from: "youtube", to: "soundcloud", count: 3 }] },
     audio: totals,
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
@@ -133,6 +134,7 @@ describe("the text", () => {
     const lines = create().read(undefined).split("\n");
     for (const line of [
       'tonearm_source_requests_total{source="tunes",request="load",outcome="failed"} 2',
+      'tonearm_fallbacks_total{source="youtube",fallback="soundcloud"} 3',
       'tonearm_backend_breaker_open{plugin="tunes",backend="api"} 0',
       'tonearm_backend_breaker_open{plugin="tunes",backend="page"} 1',
       'tonearm_plugin_losses_total{plugin="tunes"} 3',

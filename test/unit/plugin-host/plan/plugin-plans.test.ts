@@ -96,6 +96,27 @@ describe("a built-in plugin", () => {
     expect(other?.settings).toMatchObject({ ownProxyUrl: undefined, http: { proxyUrl: "http://192.0.2.1:8080" } });
   });
 
+  test.each([
+    ["[scsearch, 'bcsearch:']", ["scsearch", "bcsearch"]],
+    ["'scsearch, bcsearch:,scsearch'", ["scsearch", "bcsearch"]],
+    ["", []],
+    ["[]", []],
+  ])("a plugin's fallback %s is read as %j", (text, prefixes) => {
+    const [songs, own] = plan(
+      `plugins.songs: { fallback: ${text} }\ntonearm.plugins: [{ path: /a, fallback: ${text} }]`,
+    );
+    expect([songs?.fallback, own?.fallback ?? []]).toEqual([prefixes, prefixes]);
+    expect([songs?.problem, songs?.optionsOf("songs")]).toEqual([undefined, {}]);
+  });
+
+  test.each(["[a, b, c, d, e, f]", "{ first: scsearch }", "'two words'", "[[scsearch]]", "'https://a.example/'"])(
+    "a built-in plugin is off with a fallback that is no list of search prefixes (%s)",
+    (text) => {
+      const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
+      expect(songs?.problem).toBe("plugins.songs: expected fallback to be at most 5 search prefixes such as scsearch");
+    },
+  );
+
   test("a plugin sends the operator's User-Agent, else that of its manifest, else the node's", () => {
     const agentOf = (text: string, userAgent?: string) => {
       const base = builtin();

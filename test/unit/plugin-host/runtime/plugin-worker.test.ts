@@ -17,6 +17,7 @@ import {
   SourceError,
 } from "../../../../src/plugin-api/plugin.ts";
 import { currentWork } from "../../../../src/plugin-host/runtime/current-work.ts";
+import { OwnLimitError } from "../../../../src/plugin-host/runtime/host/own-limit-error.ts";
 import { PluginWorker } from "../../../../src/plugin-host/runtime/plugin-worker.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { settle } from "../../../support/fake-workers.ts";
@@ -206,6 +207,11 @@ describe("failures of a plugin", () => {
     onLoad = () => Promise.reject(new SourceError(kind, "it is private"));
     expect(await troubleOf(load("one"))).toMatchObject({ code, message });
     expect(lines).toEqual([]);
+  });
+
+  test("a limit of the plugin itself is not the site's failure", async () => {
+    onLoad = () => Promise.reject(new OwnLimitError("too much waits"));
+    expect(await troubleOf(load("one"))).toMatchObject({ code: "load-busy", message: "songs: too much waits" });
   });
 
   test("a resolve that finds nothing fails", async () => {

@@ -1,0 +1,211 @@
+// Looks for the same recording elsewhere when a track cannot be started: on the sources that the operator has named as
+// the fallback of the track's plugin. Main thread; one for the node, used by players.
+
+import { toWireError, type WireError } from "../../bridge/wire-error.ts";
+import { type ErrorCode, NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Owner } from "../../lib/owners.ts";
+import type { Logger } from "../../log/log.ts";
+import { decodeTrack, type Track } from "../../track/track.ts";
+import type { TrackInfo } from "../../track/track-info.ts";
+import { isWritten, readPart } from "../../track/written-tracks.ts";
+import type { AllowedSources } from "../access/identity.ts";
+import type { LoadResult } from "./load-result.ts";
+import { searchTextOf } from "./recording-words.ts";
+import { hasSameIsrc, isSameRecording } from "./same-recording.ts";
+import type { LoadOptions } from "./track-loader.ts";
+
+/** How long one look for a track takes at most, on all sources together. */
+const SEARCH_TIMEOUT_MS = 20_000;
+/** Results of a search that are compared. */
+const RESULTS_MAX = 10;
+const SHOWN_LENGTH_MAX = 200;
+
+/**
+ * Errors that say that a track cannot be played from its source. The others are about its client (a key that may not
+ * use the source, a share that is used up), the node, or an attack, and another source would not change them.
+ */
+const REASONS: ReadonlySet<string> = new Set<ErrorCode>([
+  "hls-playlist-invalid",
+  "hls-unsupported",
+  "input-answer-invalid",
+  "input-http-status",
+  "input-interrupted",
+  "input-not-found",
+  "input-redirects",
+  "input-unreachable",
+  "link-invalid",
+  "link-refused",
+  "load-timeout",
+  "media-damaged",
+  "media-decode-failed",
+  "media-no-audio",
+  "media-unknown-format",
+  "media-unsupported-codec",
+  "plugin-failed",
+  "plugin-lost",
+  "plugin-off",
+  "routes-exhausted",
+  "site-busy",
+  "site-changed",
+  "site-unavailable",
+  "site-unreachable",
+  "source-unavailable",
+  "worker-timeout",
+]);
+
+/** The fallback of one plugin. */
+export interface PluginFallback {
+  /** The key that sets it, for messages: `plugins.youtube.fallback`. */
+  readonly path: string;
+  /** The names of the plugin's sources. */
+  readonly sourceNames: readonly string[];
+  /** Search prefixes without a colon, in the order in which they are asked. */
+  readonly prefixes: readonly string[];
+}
+
+/** How often tracks of a source were played from another one. `to`: "none" where the recording was not found. */
+export interface FallbackCount {
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+}
+
+interface FallbacksOptions {
+  readonly loader: {
+    load(identifier: string, options: LoadOptions): Promise<LoadResult>;
+    /** The name of the source that an identifier is for. */
+    claimantOf(identifier: string): string | undefined;
+  };
+  /** At this moment: plugins may learn of their sources late. */
+  readonly list: () => readonly PluginFallback[];
+  /** The sources that an owner may use at this moment; undefined: all. */
+  readonly allowedFor: (owner: Owner) => AllowedSources | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface FallbackSearch {
+  /** Whose player it is. */
+  readonly owner: Owner;
+  /** Found before, and not playable either. */
+  readonly tried: readonly Track[];
+  readonly signal: AbortSignal;
+}
+
+export class Fallbacks {
+  readonly #options: FallbacksOptions;
+  readonly #counts = new Map<string, FallbackCount>();
+
+  constructor(options: FallbacksOptions) {
+    this.#options = options;
+  }
+
+  get counts(): readonly FallbackCount[] {
+    return [...this.#counts.values()];
+  }
+
+  /** Whether a track that failed with this error before any of it was audible is looked for elsewhere. */
+  isFor({ info }: Track, { code }: Pick<WireError, "code">): boolean {
+    return !info.isStream && REASONS.has(code) && this.#prefixesFor(info.sourceName).length > 0;
+  }
+
+  /**
+   * The same recording on another source that its owner may use; undefined if there is none. Takes 20 s at most.
+   * Rejects with the reason of the signal.
+   */
+  async find(track: Track, { owner, tried, signal }: FallbackSearch): Promise<Track | undefined> {
+    const { clock } = this.#options;
+    const deadline = new AbortController();
+    const timer = clock.after(SEARCH_TIMEOUT_MS, () => {
+      deadline.abort(new NodeError("load-timeout", "looking for the track elsewhere took too long"));
+    });
+    try {
+      const search = { owner, tried, signal: AbortSignal.any([signal, deadline.signal]) };
+      for (const prefix of this.#prefixesFor(track.info.sourceName)) {
+        const found = await this.#ask(prefix, track, search);
+        if (found === undefined) continue;
+        this.#count(track.info.sourceName, found.info.sourceName);
+        return found;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!deadline.signal.aborted) throw error;
+    } finally {
+      timer.cancel();
+    }
+    if (tried.length === 0) this.#count(track.info.sourceName, "none");
+    return undefined;
+  }
+
+  /** The sentence for a client whose track was not found elsewhere. */
+  missText(track: Track): string {
+    const prefixes = this.#prefixesFor(track.info.sourceName).join(", ");
+    return `The same recording was looked for elsewhere (${prefixes}) and not found.`;
+  }
+
+  /** Logs a warning for each prefix that leads nowhere. */
+  warnOfUnknown(): void {
+    for (const { path, sourceNames, prefixes } of this.#options.list()) {
+      for (const prefix of prefixes) {
+        const claimant = this.#options.loader.claimantOf(`${prefix}:song`);
+        const start = `${path}: ${prefix} has no effect`;
+        if (claimant === undefined) {
+          this.#options.logger.warn(`${start}: no source has this search prefix, or the source that has it is off`);
+        } else if (sourceNames.every((name) => name === claimant)) {
+          this.#options.logger.warn(`${start}: it searches ${claimant}, whose tracks it is for`);
+        }
+      }
+    }
+  }
+
+  #prefixesFor(sourceName: string): readonly string[] {
+    return this.#options.list().find(({ sourceNames }) => sourceNames.includes(sourceName))?.prefixes ?? [];
+  }
+
+  async #ask(prefix: string, track: Track, { owner, tried, signal }: FallbackSearch): Promise<Track | undefined> {
+    const { loader, allowedFor, logger } = this.#options;
+    const allowed = allowedFor(owner);
+    const text = searchTextOf(track.info);
+    if (text === "") return undefined;
+    const identifier = `${prefix}:${text}`;
+    const claimant = loader.claimantOf(identifier);
+    if (claimant === undefined || claimant === track.info.sourceName || allowed?.has(claimant) === false) return;
+    const result = await loader.load(identifier, { owner, signal, allowed }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return { kind: "error" as const, error: toWireError(error) };
+    });
+    if (result.kind === "error") {
+      logger.info("fallback search failed", { prefix, reason: result.error.message.slice(0, SHOWN_LENGTH_MAX) });
+      return undefined;
+    }
+    const wanted = track.info;
+    const others = candidatesOf(result).filter(({ info }) => {
+      const isTried = tried.some((other) => isSameItem(other.info, info));
+      return info.sourceName !== wanted.sourceName && allowed?.has(info.sourceName) !== false && !isTried;
+    });
+    const chosen =
+      others.find(({ info }) => !info.isStream && hasSameIsrc(info, wanted)) ??
+      others.find(({ info }) => isSameRecording(info, wanted));
+    return chosen === undefined ? undefined : decodeTrack(chosen.encoded);
+  }
+
+  #count(from: string, to: string): void {
+    const key = JSON.stringify([from, to]);
+    this.#counts.set(key, { from, to, count: (this.#counts.get(key)?.count ?? 0) + 1 });
+  }
+}
+
+/** The first results of a search. */
+function candidatesOf(result: LoadResult): readonly { readonly encoded: string; readonly info: TrackInfo }[] {
+  if (result.kind === "track") return [result.track];
+  if (result.kind !== "search") return [];
+  const { tracks } = result;
+  const [part] = isWritten(tracks) ? tracks.parts : [];
+  const listed = isWritten(tracks) ? (part === undefined ? [] : readPart(part)) : tracks;
+  return listed.slice(0, RESULTS_MAX);
+}
+
+function isSameItem(a: TrackInfo, b: TrackInfo): boolean {
+  return a.sourceName === b.sourceName && a.identifier === b.identifier;
+}
