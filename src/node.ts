@@ -37,8 +37,11 @@ import { NodeMetrics } from "./observability/metrics/node-metrics.ts";
 import { createInfo } from "./observability/status/node-info.ts";
 import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
+import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
+import { NodeSources } from "./plugin-host/manage/node-sources.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
+import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
 import { VERSION } from "./version.ts";
 
 /** The entry of the audio workers; compiled, as worker threads load it directly. */
@@ -106,7 +109,7 @@ export interface Node {
   close(): Promise<void>;
 }
 
-/** The parts of a node, in the order in which they are closed. */
+/** The parts of a node, in the order in which they are closed, and its report. */
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
@@ -119,6 +122,8 @@ interface Parts {
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
   readonly metrics: NodeMetrics;
+  /** What the node plays and what not, for the log. */
+  readonly readReport: () => readonly ReportLine[];
 }
 
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
@@ -129,7 +134,7 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   const parts = await buildParts(config, { ...options, environment, logs });
   const close = (): Promise<void> => closeParts(parts, { clock: environment.clock, logger });
   const { address: host } = config.server;
-  await startPlugins(parts.plugins, config, { close, logger });
+  await startPlugins(parts, config, { close, logger });
   try {
     const port = await parts.api.listen({ host, port: config.server.port, listen: environment.listen });
     let closing: Promise<void> | undefined;
@@ -164,13 +169,16 @@ async function buildParts(
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
   const routePlanner = await buildRoutePlanner(config.routePlanner, { clock, random, logger });
+  const planOptions = { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins };
+  const plans = planPlugins(config, planOptions);
+  const { builtins } = planOptions;
   const plugins = new Plugins({
     entry: options.pluginEntry ?? PLUGIN_ENTRY,
     threads,
     clock,
     logger,
     routes: routePlanner,
-    plans: planPlugins(config, { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins }),
+    plans,
     dataFolder: config.plugins.dataPath,
     allowedFor: (owner) => {
       const name = keyOf(owner);
@@ -202,7 +210,14 @@ async function buildParts(
     routes: routePlanner,
     links: plugins,
   });
-  const tracks = buildTrackLoader(config, { probePool, plugins, clock });
+  const own = createOwnSources({
+    isEnabled: config.sources,
+    localRoots: config.local.roots,
+    probe: (input, options) => probePool.probe(input, options),
+  });
+  const sources = new NodeSources(plugins, { own, clock });
+  const absent = new AbsentSources({ sources: absentSources({ config, plans, builtins }), clock, logger });
+  const tracks = new TrackLoader({ listSources: () => sources.list(), absent, clock });
   plugins.loader = tracks;
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
@@ -234,7 +249,7 @@ async function buildParts(
     readStats,
     readLoad,
     readWorkers: () => workers.load.workers,
-    sources: plugins,
+    sources,
     audio: workers.totals,
     logCounts: logs.counts,
     readSessions: () => sessions.all(),
@@ -253,14 +268,14 @@ async function buildParts(
       readStats,
       readLoad,
       readSessions: () => sessions.all(),
-      sourcesJson: () => plugins.sourcesJson(),
+      sourcesJson: () => sources.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
       readMetrics: () => metrics.read(undefined),
     };
     return nodeBundle(node, key);
   };
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources: plugins, routePlanner, readLoad },
+    parts: { sessions, sources, routePlanner, readLoad },
     log: logRing,
     readBundle: () => readSupport(),
     clock,
@@ -275,7 +290,7 @@ async function buildParts(
     disabledFilters,
     routePlanner,
     password,
-    sources: plugins,
+    sources,
     readInfo,
     readLoad,
     readSupport,
@@ -292,16 +307,33 @@ async function buildParts(
       api.dropStale();
     };
   }
-  return { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics };
+  const readReport = () => reportSources({ config, plans, builtins }, tracks.sourceNames);
+  return {
+    dashboard,
+    keyFile,
+    sessions,
+    api,
+    updateTimer,
+    probePool,
+    workers,
+    pacer,
+    codecs,
+    plugins,
+    metrics,
+    readReport,
+  };
 }
 
 /** Waits only for required plugins; the sources of the others become known a moment later. */
 async function startPlugins(
-  plugins: Plugins,
+  { plugins, readReport }: Pick<Parts, "plugins" | "readReport">,
   config: NodeConfig,
   { close, logger }: { readonly close: () => Promise<void>; readonly logger: Logger },
 ): Promise<void> {
-  const started = plugins.start().finally(() => warnOfUnknownSources(plugins, config.routePlanner, logger));
+  const started = plugins.start().finally(() => {
+    for (const { level, message } of readReport()) logger[level](message);
+    warnOfUnknownSources(plugins, config.routePlanner, logger);
+  });
   if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return;
   try {
     await started;
@@ -361,26 +393,6 @@ async function buildDashboard(
   const { Dashboard } = await import("./control/dashboard/dashboard.ts");
   const isSecure = server.tls !== undefined;
   return new Dashboard({ ...options, passwords: { operator, viewer }, isSecure, version: VERSION });
-}
-
-function buildTrackLoader(
-  config: NodeConfig,
-  { probePool, plugins, clock }: { readonly probePool: ProbePool; readonly plugins: Plugins; readonly clock: Clock },
-): TrackLoader {
-  const { local, http } = createOwnSources({
-    isEnabled: config.sources,
-    localRoots: config.local.roots,
-    probe: (input, options) => probePool.probe(input, options),
-  });
-  // protocol-v4.md section 6.3.
-  const listSources = () => [
-    ...plugins.sources("first"),
-    ...local,
-    ...plugins.sources("middle"),
-    ...plugins.sources("last"),
-    ...http,
-  ];
-  return new TrackLoader({ listSources, clock });
 }
 
 /** A part that fails or hangs while closing prevents neither the others nor the process from ending. */
