@@ -6,11 +6,11 @@ import { AccountBuckets } from "../../lib/account-buckets.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
-import type { LogFields, Logger } from "../../log/log.ts";
+import type { Logger } from "../../log/log.ts";
 import type { Claims } from "../../plugin-api/plugin.ts";
 import { isClaimed } from "./claims.ts";
 
-/** Prefixes and sources that were warned of are remembered; for each account so many are warned of, then one an hour. */
+/** Unknown prefixes that were warned of are remembered; for each account so many are warned of, then one an hour. */
 const WARNED_MAX = 500;
 const ACCOUNT_WARNINGS = { burst: 20, perSecond: 1 / 3600 };
 /** What a search may begin with: a word and a colon. Addresses have a scheme there. */
@@ -36,7 +36,8 @@ interface AbsentSourcesOptions {
 export class AbsentSources {
   readonly #sources: readonly AbsentSource[];
   readonly #logger: Logger;
-  readonly #warned = new BoundedMap<string, true>(WARNED_MAX);
+  readonly #warnedSources = new Set<string>();
+  readonly #warnedPrefixes = new BoundedMap<string, true>(WARNED_MAX);
   readonly #warnings: AccountBuckets;
 
   constructor({ sources, clock, logger }: AbsentSourcesOptions) {
@@ -57,11 +58,11 @@ export class AbsentSources {
     const prefix = PREFIX.exec(identifier)?.[0];
     const source = this.#sources.find(({ name, claims }) => !present.includes(name) && isClaimed(identifier, claims));
     if (source === undefined) {
-      if (prefix !== undefined)
-        this.#warnOnce(prefix, owner, `no source has the prefix ${prefix}: such searches find nothing`);
+      if (prefix !== undefined) this.#warnOfPrefix(prefix, owner);
       return undefined;
     }
-    this.#warnOnce(source.name, owner, source.reason, { asked: prefix ?? "a link" });
+    if (!this.#warnedSources.has(source.name)) this.#logger.warn(source.reason, { asked: prefix ?? "a link" });
+    this.#warnedSources.add(source.name);
     return prefix === undefined || source.isBuiltIn ? source : undefined;
   }
 
@@ -70,9 +71,9 @@ export class AbsentSources {
     return this.#sources.find((source) => source.name === name)?.reason;
   }
 
-  #warnOnce(name: string, owner: Owner, message: string, fields?: LogFields): void {
-    if (this.#warned.get(name) === true || !this.#warnings.of(owner).take(1)) return;
-    this.#warned.set(name, true);
-    this.#logger.warn(message, fields);
+  #warnOfPrefix(prefix: string, owner: Owner): void {
+    if (this.#warnedPrefixes.get(prefix) === true || !this.#warnings.of(owner).take(1)) return;
+    this.#warnedPrefixes.set(prefix, true);
+    this.#logger.warn(`no source has the prefix "${prefix}": searches with it find nothing`);
   }
 }

@@ -8,6 +8,8 @@ interface Service {
   readonly prefixes: readonly string[];
   /** Of its pages, none of which is audio. */
   readonly hosts: readonly string[];
+  /** What plays it nevertheless. */
+  readonly advice?: string;
 }
 
 /** A plugin of the operator's own may provide them. */
@@ -54,7 +56,13 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
     prefixes: ["qbsearch:", "qbisrc:", "qbrec:"],
     hosts: ["qobuz.com", "www.qobuz.com", "open.qobuz.com", "play.qobuz.com"],
   },
-  { name: "jiosaavn", title: "JioSaavn", prefixes: ["jssearch:", "jsrec:", "jsprev:"], hosts: [] },
+  {
+    name: "jiosaavn",
+    title: "JioSaavn",
+    prefixes: ["jssearch:", "jsrec:", "jsprev:"],
+    hosts: [],
+    advice: "plugins.ytdlp plays its links",
+  },
   {
     name: "pandora",
     title: "Pandora",

@@ -14,6 +14,7 @@ import { SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
 /** Flags of one plugin's sources that are read. */
 const FLAGS_MAX = 50;
 const NAME_LENGTH_MAX = 60;
+const ADD_PLUGIN = "a plugin in tonearm.plugins may add one";
 const TERMS =
   "youtube is on because lavalink.server.sources.youtube is true; Google's terms of service forbid much of what it " +
   "does: your choice (plugins.youtube.enabled: false turns it off)";
@@ -65,9 +66,9 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
         claims: { prefixes, hosts: plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts },
       }));
     }),
-    ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts }) => ({
+    ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts, advice = ADD_PLUGIN }) => ({
       name,
-      reason: `Tonearm has no source for ${title}: its links are refused and its searches find nothing (a plugin may add one)`,
+      reason: `Tonearm has no source for ${title}: its searches find nothing${hosts.length > 0 ? ", its links are refused" : ""} (${advice})`,
       isBuiltIn: false,
       claims: { prefixes, hosts },
     })),
@@ -114,7 +115,8 @@ function missingServices(options: ReportOptions, present: readonly string[]): st
   const absent = absentSources(options);
   return askedServices(options.config).flatMap(({ key, name }) => {
     if (present.includes(name)) return [];
-    const reason = absent.find((source) => source.name === name)?.reason ?? "Tonearm has no such source";
+    const reason =
+      absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${ADD_PLUGIN})`;
     return [`${key} is true, but ${reason}`];
   });
 }
