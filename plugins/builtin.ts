@@ -26,6 +26,8 @@ export interface BuiltinPlugin {
   readonly module: string;
   /** Whether it runs: by its own `plugins.<name>` and by what else is known. `enabled: false` there counts before. */
   isOn(configured: Configured): boolean;
+  /** How an operator turns it on, beside `plugins.<name>.enabled: true`: `set plugins.ytdlp.path`. Default: no other. */
+  readonly turnedOnBy?: string;
   /** Options derived from Lavalink's keys; the plugin's own `plugins.<name>` takes precedence. */
   options?(configured: Configured): PlainTreeMap;
   /** The plugin's sources, if they depend on its options. */
@@ -47,8 +49,11 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: YOUTUBE_MANIFEST,
     rank: "first",
     module: "youtube/plugin.js",
-    // Off unless configured, like Lavalink's plugin.
-    isOn: ({ config, own }) => Object.keys(own).length > 0 || config.plugins.javaNames.includes("youtube-plugin"),
+    // Off unless configured, like Lavalink's plugin, with which its former source is `false`.
+    isOn: ({ config, own }) =>
+      Object.keys(own).length > 0 ||
+      config.plugins.javaNames.includes("youtube-plugin") ||
+      config.sources.youtube === true,
     options: ({ config }) => ({ playlistPages: String(config.youtube.playlistPagesMax) }),
   },
   {
@@ -56,6 +61,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     rank: "first",
     module: "soundcloud/plugin.js",
     isOn: ({ config }) => config.sources.soundcloud,
+    turnedOnBy: "set lavalink.server.sources.soundcloud: true",
     options: ({ config: { soundcloud } }) => ({
       searchEnabled: String(soundcloud.isSearchEnabled),
       filterOutPreviewTracks: String(soundcloud.isPreviewLeftOut),
@@ -66,12 +72,14 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     rank: "first",
     module: "bandcamp/plugin.js",
     isOn: ({ config }) => config.sources.bandcamp,
+    turnedOnBy: "set lavalink.server.sources.bandcamp: true",
   },
   {
     manifest: TWITCH_MANIFEST,
     rank: "first",
     module: "twitch/plugin.js",
     isOn: ({ config }) => config.sources.twitch,
+    turnedOnBy: "set lavalink.server.sources.twitch: true",
   },
   { manifest: GETYARN_MANIFEST, rank: "middle", module: "getyarn/plugin.js", isOn: () => true },
   { manifest: RADIO_MANIFEST, rank: "middle", module: "radio/plugin.js", isOn: () => true },
@@ -91,18 +99,21 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     rank: "middle",
     module: "subsonic/plugin.js",
     isOn: ({ own }) => "servers" in own,
+    turnedOnBy: "set plugins.subsonic.servers",
   },
   {
     manifest: JELLYFIN_MANIFEST,
     rank: "middle",
     module: "jellyfin/plugin.js",
     isOn: ({ own }) => "servers" in own,
+    turnedOnBy: "set plugins.jellyfin.servers",
   },
   {
     manifest: YTDLP_MANIFEST,
     rank: "last",
     module: "ytdlp/plugin.js",
     isOn: ({ own, lavalink }) => "path" in own || isTextOf(lavalink("lavasrc", "ytdlp", "path")),
+    turnedOnBy: "set plugins.ytdlp.path",
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "ytdlp"), Object.keys(YTDLP_MANIFEST.config)),
     sources: ({ sites }) => claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined }),
   },

@@ -39,8 +39,11 @@ import { NodeMetrics } from "./observability/metrics/node-metrics.ts";
 import { createInfo } from "./observability/status/node-info.ts";
 import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
+import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
+import { NodeSources } from "./plugin-host/manage/node-sources.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
+import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
 import { VERSION } from "./version.ts";
 
 /** The entry of the audio workers; compiled, as worker threads load it directly. */
@@ -108,7 +111,7 @@ export interface Node {
   close(): Promise<void>;
 }
 
-/** The parts of a node, in the order in which they are closed; `fallbacks` needs no closing. */
+/** The parts of a node, in the order in which they are closed, and its report; `fallbacks` needs no closing. */
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
@@ -122,6 +125,8 @@ interface Parts {
   readonly plugins: Plugins;
   readonly fallbacks: Fallbacks;
   readonly metrics: NodeMetrics;
+  /** What the node plays and what not, for the log. */
+  readonly readReport: () => readonly ReportLine[];
 }
 
 /** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
@@ -171,13 +176,16 @@ async function buildParts(
     const name = keyOf(owner);
     return allowedSources({ name, limits: keys.limitsOf(name) });
   };
+  const planOptions = { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins };
+  const plans = planPlugins(config, planOptions);
+  const { builtins } = planOptions;
   const plugins = new Plugins({
     entry: options.pluginEntry ?? PLUGIN_ENTRY,
     threads,
     clock,
     logger,
     routes: routePlanner,
-    plans: planPlugins(config, { cwd: process.cwd(), builtinFolder: PLUGINS_FOLDER, ...options.plugins }),
+    plans,
     dataFolder: config.plugins.dataPath,
     allowedFor,
   });
@@ -206,7 +214,14 @@ async function buildParts(
     routes: routePlanner,
     links: plugins,
   });
-  const tracks = buildTrackLoader(config, { probePool, plugins, clock });
+  const own = createOwnSources({
+    isEnabled: config.sources,
+    localRoots: config.local.roots,
+    probe: (input, options) => probePool.probe(input, options),
+  });
+  const sources = new NodeSources(plugins, { own, clock });
+  const absent = new AbsentSources({ sources: absentSources({ config, plans, builtins }), clock, logger });
+  const tracks = new TrackLoader({ listSources: () => sources.list(), absent, clock });
   plugins.loader = tracks;
   const fallbacks = new Fallbacks({ loader: tracks, list: () => plugins.fallbacks, allowedFor, clock, logger });
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
@@ -241,7 +256,7 @@ async function buildParts(
     readStats,
     readLoad,
     readWorkers: () => workers.load.workers,
-    sources: plugins,
+    sources,
     fallbacks,
     audio: workers.totals,
     logCounts: logs.counts,
@@ -261,14 +276,14 @@ async function buildParts(
       readStats,
       readLoad,
       readSessions: () => sessions.all(),
-      sourcesJson: () => plugins.sourcesJson(),
+      sourcesJson: () => sources.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
       readMetrics: () => metrics.read(undefined),
     };
     return nodeBundle(node, key);
   };
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources: plugins, routePlanner, readLoad },
+    parts: { sessions, sources, routePlanner, readLoad },
     log: logRing,
     readBundle: () => readSupport(),
     clock,
@@ -283,7 +298,7 @@ async function buildParts(
     disabledFilters,
     routePlanner,
     password,
-    sources: plugins,
+    sources,
     readInfo,
     readLoad,
     readSupport,
@@ -300,6 +315,7 @@ async function buildParts(
       api.dropStale();
     };
   }
+  const readReport = () => reportSources({ config, plans, builtins }, tracks.sourceNames);
   return {
     dashboard,
     keyFile,
@@ -313,16 +329,18 @@ async function buildParts(
     plugins,
     fallbacks,
     metrics,
+    readReport,
   };
 }
 
 /** Waits only for required plugins; the sources of the others become known a moment later. */
 async function startPlugins(
-  { plugins, fallbacks }: Pick<Parts, "plugins" | "fallbacks">,
+  { plugins, fallbacks, readReport }: Pick<Parts, "plugins" | "fallbacks" | "readReport">,
   config: NodeConfig,
   { close, logger }: { readonly close: () => Promise<void>; readonly logger: Logger },
 ): Promise<void> {
   const started = plugins.start().finally(() => {
+    for (const { level, message } of readReport()) logger[level](message);
     warnOfUnknownSources(plugins, config.routePlanner, logger);
     fallbacks.warnOfUnknown();
   });
@@ -385,26 +403,6 @@ async function buildDashboard(
   const { Dashboard } = await import("./control/dashboard/dashboard.ts");
   const isSecure = server.tls !== undefined;
   return new Dashboard({ ...options, passwords: { operator, viewer }, isSecure, version: VERSION });
-}
-
-function buildTrackLoader(
-  config: NodeConfig,
-  { probePool, plugins, clock }: { readonly probePool: ProbePool; readonly plugins: Plugins; readonly clock: Clock },
-): TrackLoader {
-  const { local, http } = createOwnSources({
-    isEnabled: config.sources,
-    localRoots: config.local.roots,
-    probe: (input, options) => probePool.probe(input, options),
-  });
-  // protocol-v4.md section 6.3.
-  const listSources = () => [
-    ...plugins.sources("first"),
-    ...local,
-    ...plugins.sources("middle"),
-    ...plugins.sources("last"),
-    ...http,
-  ];
-  return new TrackLoader({ listSources, clock });
 }
 
 /** A part that fails or hangs while closing prevents neither the others nor the process from ending. */

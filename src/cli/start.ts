@@ -10,6 +10,7 @@ import { createNodeLogger } from "../log/log-pino.ts";
 import { LogRing } from "../log/log-ring.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
+import { reportDave } from "./dave-report.ts";
 import type { ServiceNotifier } from "./service-notifier.ts";
 
 /** Above the node's own limit for closing the connections to clients, workers and Discord. */
@@ -46,6 +47,8 @@ export async function startCommand(args: readonly string[], context: StartContex
   const node = await createNode(config, { logger, logRing, shownConfig: loaded.shown });
   announce(node, loaded, { logger, context });
   notifier?.ready(`listening on ${urlOf(node, config)}`);
+  // After it listens: loading the library takes some time.
+  void reportDave(logger);
   const signal = await stopping;
   notifier?.stopping();
   const status = await closeNode(node, logger, signal);

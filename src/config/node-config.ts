@@ -5,6 +5,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { Random } from "../lib/random.ts";
 import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
+import { DEFAULT_ROOTS } from "./keys/sources.ts";
 import { completedPlugins } from "./plugin-rules.ts";
 import { checkedRoutePlanner } from "./route-planner-rules.ts";
 import { checkedTls } from "./tls-rules.ts";
@@ -92,6 +93,7 @@ function rootsOf(
   options: { readonly isSourceOn: boolean; readonly context: ConfigContext },
 ): string[] {
   const { isSourceOn, context } = options;
+  if (isSourceOn) warnOfRoots(paths, context);
   return paths.flatMap((path) => {
     const absolute = isAbsolute(path) ? path : resolve(context.cwd, path);
     const real = context.realPath(absolute);
@@ -99,6 +101,17 @@ function rootsOf(
       context.warn(`tonearm.local.roots: there is no folder ${path}; leaving it out`);
     return real === undefined ? [] : [real];
   });
+}
+
+/** Lavalink plays every file of the machine, so files that it played are usually elsewhere. */
+function warnOfRoots(paths: readonly string[], { cwd, warn }: ConfigContext): void {
+  const advice = "name the folders with your files there";
+  if (paths === DEFAULT_ROOTS) {
+    const reason = `tonearm.local.roots is not set: only files below ${cwd}, where the node was started, can be played`;
+    warn(`lavalink.server.sources.local is true, but ${reason}; ${advice}`);
+  }
+  if (paths.length > 0) return;
+  warn(`lavalink.server.sources.local is true, but tonearm.local.roots is empty: no file can be played; ${advice}`);
 }
 
 function proxyUrlOf(proxy: KeyValues["proxy"]): Secret | undefined {

@@ -15,6 +15,7 @@ import type { TlsListener } from "../../src/control/server/tls-listener.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
+import type { LoadOptions } from "../../src/control/sources/track-loader.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Logger, silentLogger } from "../../src/log/log.ts";
@@ -38,7 +39,7 @@ interface ApiServerOptions {
   readonly routePlanner?: PlannerControl;
   readonly createPlayer?: CreatePlayer;
   readonly sources?: Partial<SourceControl>;
-  readonly load?: (identifier: string) => Promise<LoadResult>;
+  readonly load?: (identifier: string, options?: LoadOptions) => Promise<LoadResult>;
   readonly keys?: KeyRing;
   readonly tls?: TlsListener;
   readonly dashboard?: ApiOptions["dashboard"];

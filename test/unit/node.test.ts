@@ -11,7 +11,9 @@ const PASSWORD = "a password for tests";
 const OBEDIENT = new URL("../support/worker-scripts/obedient.mjs", import.meta.url);
 
 const warnings: string[] = [];
+const infos: string[] = [];
 const logger = createLogger((level, message) => {
+  if (level === "info") infos.push(message);
   if (level === "warn" || level === "error") warnings.push(message);
 });
 let node: Node | undefined;
@@ -20,6 +22,7 @@ afterEach(async () => {
   await node?.close();
   node = undefined;
   warnings.length = 0;
+  infos.length = 0;
 });
 
 async function start(port = 0, variables: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -64,6 +67,53 @@ describe("a node", () => {
     expect((await call(address, "/v4/stats")).json).toMatchObject({ players: 1, playingPlayers: 1 });
     expect((await call(address, path, { method: "DELETE" })).status).toBe(204);
     await client.until(({ type, reason }) => type === "TrackEndEvent" && reason === "stopped");
+  });
+
+  test("says which sources it has, and answers by the switch where one is off; its own are in the list", async () => {
+    const address = await start(0, { PLUGINS_LAVASRC_SOURCES_SPOTIFY: "true", TONEARM_LOCAL_ROOTS: "/tmp" });
+    const line = /^sources: soundcloud, .*, http; off: youtube \(set plugins\.youtube\.enabled: true\), .*local \(set/;
+    expect(infos.filter((message) => line.test(message))).toHaveLength(1);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^plugins\.lavasrc\.sources\.spotify is true, but Tonearm has no/),
+    ]);
+    const load = async (identifier: string) =>
+      (await call(address, `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`)).json;
+    const message = "youtube is off on this node: set plugins.youtube.enabled: true";
+    for (const identifier of ["ytsearch:a", "https://youtu.be/a"]) {
+      expect(await load(identifier)).toMatchObject({ loadType: "error", data: { message, severity: "common" } });
+    }
+    expect(warnings).toEqual([expect.anything(), message]);
+    expect(await load("http://media.example/a")).toEqual({ loadType: "empty", data: null });
+    expect(await load("spsearch:a")).toEqual({ loadType: "empty", data: null });
+    const sources = (await call(address, "/v4/tonearm/sources")).json;
+    expect(sources.at(-1)).toEqual({
+      name: "http",
+      plugin: null,
+      state: "running",
+      trouble: null,
+      loads: { succeeded: 1, refused: 0, failed: 0, lastError: null },
+      links: null,
+      backends: [],
+    });
+  });
+
+  test("plays YouTube when Lavalink's switch says so, and has local files where they are asked", async () => {
+    const variables = { LAVALINK_SERVER_SOURCES_YOUTUBE: "true", LAVALINK_SERVER_SOURCES_LOCAL: "true" };
+    const address = await start(0, { ...variables, TONEARM_LOCAL_ROOTS: "/nowhere-at-all" });
+    expect(infos.join("\n")).toMatch(
+      /^sources: youtube, soundcloud, .*; off: .*, local \(no tonearm\.local\.roots\)$/m,
+    );
+    expect(infos.join("\n")).toContain("Google's terms of service");
+    expect(await call(address, "/v4/loadtracks?identifier=/etc/passwd")).toMatchObject({ json: { loadType: "error" } });
+    const sources: { name: string }[] = (await call(address, "/v4/tonearm/sources")).json;
+    expect(sources.map(({ name }) => name).slice(0, 5)).toEqual([
+      "youtube",
+      "soundcloud",
+      "bandcamp",
+      "twitch",
+      "local",
+    ]);
+    expect(sources[4]).toMatchObject({ loads: { refused: 1, lastError: { code: "local-file-refused" } } });
   });
 
   test("a node logs once at its start which blocks it cannot send from, and serves anyway", async () => {

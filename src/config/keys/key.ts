@@ -87,6 +87,14 @@ export function flagKey(path: string, options: KeyOptions<boolean>): Key<boolean
   return oneKey(path, flagType, options);
 }
 
+/** A flag that may be left out: undefined then. */
+export function optionalFlagKey(path: string, options: KeyDocs & { readonly defaultNote: string }): Key<Flag> {
+  const type: ValueType<Flag> = { ...flagType, format: () => undefined };
+  return oneKey(path, type, { ...options, defaultValue: undefined });
+}
+
+type Flag = boolean | undefined;
+
 export function textKey(path: string, options: KeyOptions<string>): Key<string> {
   return oneKey(path, textType, options);
 }

@@ -2,10 +2,11 @@
 
 import { delimiter } from "node:path";
 import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
-import { flagKey, integerKey, listKey, mapKey, type ReadKey } from "./key.ts";
+import { flagKey, integerKey, listKey, mapKey, optionalFlagKey, type ReadKey } from "./key.ts";
 import { flagType, textType } from "./value-type.ts";
 
-const THROUGH_YTDLP = "played through the yt-dlp bridge when plugins.ytdlp is set up";
+/** Of `tonearm.local.roots`, as the same object where nothing is written. */
+export const DEFAULT_ROOTS: readonly string[] = ["."];
 
 export function sourceKeys(read: ReadKey) {
   const filters = read(
@@ -33,7 +34,7 @@ export function sourceKeys(read: ReadKey) {
           meaning:
             "Folders the local source may read, relative to the folder the node was started in. In one text, " +
             "separate them by colons (on Windows by semicolons).",
-          defaultValue: ["."],
+          defaultValue: DEFAULT_ROOTS,
           type: textType,
           separator: delimiter,
         }),
@@ -44,21 +45,24 @@ export function sourceKeys(read: ReadKey) {
 
 /** The switches of the sources. */
 function switchKeys(read: ReadKey) {
-  const source = (name: string, meaning: string, docs: { defaultValue: boolean; noEffect?: string }): boolean =>
-    read(flagKey(`lavalink.server.sources.${name}`, { meaning, ...docs }));
+  const source = (name: string, meaning: string, defaultValue = true): boolean =>
+    read(flagKey(`lavalink.server.sources.${name}`, { meaning, defaultValue }));
+  const asked = (name: string, meaning: string): boolean | undefined =>
+    read(optionalFlagKey(`lavalink.server.sources.${name}`, { meaning, defaultNote: "not set", example: "true" }));
+  const throughYtdlp = (site: string): string => `Ask for ${site}: a warning unless plugins.ytdlp plays it.`;
   return {
-    http: source("http", "Play URLs.", { defaultValue: true }),
-    local: source("local", "Play files of this machine, see tonearm.local.roots.", { defaultValue: false }),
-    bandcamp: source("bandcamp", "Play from Bandcamp.", { defaultValue: true }),
-    soundcloud: source("soundcloud", "Play from SoundCloud.", { defaultValue: true }),
-    twitch: source("twitch", "Play from Twitch.", { defaultValue: true }),
-    /** Lavalink's former source, which is off wherever its plugin is used. Our plugin has its own switch. */
-    youtube: source("youtube", "YouTube by Lavalink's former source.", {
-      defaultValue: true,
-      noEffect: "use plugins.youtube.enabled",
-    }),
-    vimeo: source("vimeo", "Vimeo.", { defaultValue: true, noEffect: THROUGH_YTDLP }),
-    nico: source("nico", "Niconico.", { defaultValue: false, noEffect: THROUGH_YTDLP }),
+    http: source("http", "Play URLs."),
+    local: source("local", "Play files of this machine, see tonearm.local.roots.", false),
+    bandcamp: source("bandcamp", "Play from Bandcamp."),
+    soundcloud: source("soundcloud", "Play from SoundCloud."),
+    twitch: source("twitch", "Play from Twitch."),
+    /** Undefined: not written. With youtube-plugin it is false, as it means Lavalink's former source. */
+    youtube: asked(
+      "youtube",
+      "Play from YouTube. False, or not set, leaves that to plugins.youtube and to youtube-plugin in lavalink.plugins.",
+    ),
+    vimeo: asked("vimeo", throughYtdlp("Vimeo")),
+    nico: asked("nico", throughYtdlp("Niconico")),
   };
 }
 

@@ -1,6 +1,7 @@
 // Routes about the node itself and about tracks (protocol-v4.md sections 2.1, 2.3 and 2.4). Main thread.
 
 import { accountOf } from "../../lib/owners.ts";
+import type { LogFields } from "../../log/log.ts";
 import { decodeTrack, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
 import { allowedSources, type Identity } from "../access/identity.ts";
@@ -9,7 +10,7 @@ import { loadResultSchema } from "../protocol/load-result-json.ts";
 import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 import { statsSchema } from "../protocol/stats-json.ts";
 import { trackSchema, tracksSchema } from "../protocol/track-json.ts";
-import { type LoadResult, loadResultToJson, writtenTracksOf } from "../sources/load-result.ts";
+import { type LoadResult, loadResultToJson, trackCountOf, writtenTracksOf } from "../sources/load-result.ts";
 import { preferred } from "./accept.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
@@ -17,6 +18,8 @@ import { type ListAnswer, listOf, writtenInto } from "./list-answer.ts";
 import { decodeTracksBody } from "./request-bodies.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
+/** Characters of an error that are logged. */
+const REASON_LENGTH_MAX = 500;
 const PLAIN_TEXT = "text/plain;charset=ISO-8859-1";
 
 /**
@@ -48,7 +51,7 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "GET",
       path: "/v4/loadtracks",
-      handle: async (request) => loadAnswer(await loadTracks(context, request)),
+      handle: (request) => answerLoad(context, request, loadAnswer),
       description: {
         summary: "Looks an identifier up. A failure to load is an answer too.",
         query: [{ name: "identifier", meaning: "A URL, a path, or a search.", type: "string", isRequired: true }],
@@ -113,15 +116,34 @@ function answerVersion({ headers }: RestRequest): RestAnswer {
 }
 
 /**
- * The handler for v4 and v3. A failure to load is an answer (`loadType` "error").
+ * The handler for v4 and v3. A failure to load is an answer (`loadType` "error"), made by `write` as all are.
  * @throws ApiError 400 without an identifier; NodeError "key-forbidden" for a source that the client may not use; the
  *   reason of `signal` when the client has disconnected
  */
-export async function loadTracks(context: ApiContext, request: RestRequest): Promise<LoadResult> {
+export async function answerLoad(
+  context: ApiContext,
+  request: RestRequest,
+  write: (result: LoadResult) => RestAnswer,
+): Promise<RestAnswer> {
   const identifier = request.query.get("identifier");
   if (identifier === undefined) throw new ApiError(400, "Required parameter 'identifier' is not present.");
   const { owner, signal, identity } = request;
-  return context.tracks.load(identifier, { owner, signal, allowed: allowedSources(identity) });
+  let source: string | undefined;
+  const onSource = (name: string): void => {
+    source = name;
+  };
+  const result = await context.tracks.load(identifier, { owner, signal, allowed: allowedSources(identity), onSource });
+  return { ...write(result), logged: fieldsOf(result, source) };
+}
+
+/** `source`: where the result is from. */
+function fieldsOf(result: LoadResult, source: string | undefined): LogFields {
+  return {
+    loadType: result.kind,
+    tracks: trackCountOf(result),
+    ...(source === undefined ? {} : { source }),
+    ...(result.kind === "error" ? { reason: result.error.message.slice(0, REASON_LENGTH_MAX) } : {}),
+  };
 }
 
 function loadAnswer(result: LoadResult): RestAnswer {

@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { z } from "zod";
 import type { Owner } from "../../lib/owners.ts";
+import type { LogFields } from "../../log/log.ts";
 import type { Access, Identity } from "../access/identity.ts";
 import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
@@ -32,7 +33,7 @@ export interface RestRequest {
 }
 
 /** The answer of a handler: JSON with 200, nothing, or text of a type. Failures are thrown. */
-export type RestAnswer =
+export type RestAnswer = (
   | { readonly kind: "json"; readonly value: unknown }
   | ListAnswer
   | WrittenAnswer
@@ -43,7 +44,11 @@ export type RestAnswer =
       readonly contentType: string;
       readonly status: number;
       readonly headers?: AnswerHeaders;
-    };
+    }
+) & {
+  /** Fields for the request's line in the log. */
+  readonly logged?: LogFields;
+};
 
 /** Further headers of an answer. */
 type AnswerHeaders = Readonly<Record<string, string>>;

@@ -11,6 +11,13 @@ import { HEALTH_AGENT, HEALTH_PATH } from "./health-check.ts";
 /** So much more of a body is looked through, so that a secret which is cut off at its end is still seen to be one. */
 const CUT_MARGIN_LENGTH = 4096;
 
+interface AnsweredRequest {
+  readonly query: ReadonlyMap<string, string>;
+  readonly reply: FastifyReply;
+  readonly isBodySecret: boolean;
+  readonly fields: LogFields | undefined;
+}
+
 export class RequestLog {
   readonly #settings: RequestLogging;
   readonly #logger: Logger;
@@ -25,11 +32,8 @@ export class RequestLog {
     if (this.#settings.isLoggedBefore) this.#logger.info(this.#line("before", request, query), this.#origin(request));
   }
 
-  /** `isBodySecret`: of its body nothing is shown. */
-  after(
-    request: FastifyRequest,
-    { query, reply, isBodySecret }: { query: ReadonlyMap<string, string>; reply: FastifyReply; isBodySecret: boolean },
-  ): void {
+  /** `isBodySecret`: of its body nothing is shown. `fields`: what the route has to say of the answer. */
+  after(request: FastifyRequest, { query, reply, isBodySecret, fields }: AnsweredRequest): void {
     // Failed logins must not fill the log: authentication.ts logs them once a minute.
     if (reply.statusCode === 429) return;
     // `tonearm health`, every half minute.
@@ -37,6 +41,7 @@ export class RequestLog {
     this.#logger.info(this.#line("answered", request, query), {
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      ...fields,
       ...this.#origin(request),
       ...(isBodySecret ? {} : this.#payload(request.body)),
     });

@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { NodeError } from "../../errors.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
+import type { LogFields } from "../../log/log.ts";
 import { accountFor, ownerOf } from "../access/account.ts";
 import { type Access, type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
@@ -81,6 +82,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   const bodies = new BodyReader(options.context);
   const identities: Identities = new WeakMap();
+  const logged: LoggedFields = new WeakMap();
   app.addContentTypeParser("*", (request: FastifyRequest, message: IncomingMessage) => {
     const identity = identities.get(message);
     return bodies.read(message, { account: identity && accountFor(identity, request.ip) });
@@ -94,7 +96,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     const ready = lines.enter(request.raw, reply.raw);
     if (ready !== undefined) await ready;
   });
-  if (options.requestLog !== undefined) logRequests(app, options.requestLog, options.routes);
+  if (options.requestLog !== undefined) logRequests(app, options.requestLog, { routes: options.routes, logged });
   app.addHook("onResponse", async (request, reply) => {
     // Its connection remembers its last request. One that has ended early may still be at work.
     if (reply.raw.writableFinished) request.body = undefined;
@@ -105,12 +107,14 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   );
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
-  for (const route of options.routes) addRoute(app, table, { ...options, route, identities });
+  for (const route of options.routes) addRoute(app, table, { ...options, route, identities, logged });
   return app;
 }
 
 /** Who sent a request, once that is known. */
 type Identities = WeakMap<IncomingMessage, Identity>;
+/** What routes have to say of their answers in the log. */
+type LoggedFields = WeakMap<IncomingMessage, LogFields>;
 
 /** No route has a schema of the framework's: its compilers are large and would be loaded all the same. */
 function compileNothing(): never {
@@ -136,21 +140,30 @@ interface BareAnswerOptions {
   readonly text?: string | undefined;
 }
 
-function logRequests(app: FastifyInstance, log: RequestLog, routes: readonly RestRoute[]): void {
+function logRequests(
+  app: FastifyInstance,
+  log: RequestLog,
+  { routes, logged }: { readonly routes: readonly RestRoute[]; readonly logged: LoggedFields },
+): void {
   const secretPaths = new Set(routes.filter(({ isBodySecret }) => isBodySecret).map(({ path }) => path));
   app.addHook("onRequest", async (request) => log.before(request, queryOf(request)));
   app.addHook("onResponse", async (request, reply) => {
     const isBodySecret = secretPaths.has(request.routeOptions.url ?? "");
-    log.after(request, { query: queryOf(request), reply, isBodySecret });
+    const fields = logged.get(request.raw);
+    log.after(request, { query: queryOf(request), reply, isBodySecret, fields });
   });
 }
 
 function addRoute(
   app: FastifyInstance,
   table: RouteTable,
-  options: RestServerOptions & { readonly route: RestRoute; readonly identities: Identities },
+  options: RestServerOptions & {
+    readonly route: RestRoute;
+    readonly identities: Identities;
+    readonly logged: LoggedFields;
+  },
 ): void {
-  const { route, context, identities } = options;
+  const { route, context, identities, logged } = options;
   const { access = "client" } = route;
   for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
   app.route({
@@ -174,6 +187,7 @@ function addRoute(
       if (ready !== undefined) await ready;
       const identity = identities.get(request.raw) ?? NOBODY;
       const answer = await route.handle(restRequest(request, reply, identity));
+      if (answer.logged !== undefined) logged.set(request.raw, answer.logged);
       const account = accountFor(identity, request.ip);
       return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });
     },

@@ -52,6 +52,14 @@ export function writtenTracksOf(result: LoadResult): WrittenTracks | undefined {
   return isWritten(tracks) ? tracks : undefined;
 }
 
+/** How many tracks were found. */
+export function trackCountOf(result: LoadResult): number {
+  if (result.kind === "track") return 1;
+  if (result.kind !== "playlist" && result.kind !== "search") return 0;
+  const { tracks } = result.kind === "playlist" ? result.playlist : result;
+  return isWritten(tracks) ? tracks.count : tracks.length;
+}
+
 /** Also the `exception` of a TrackExceptionEvent. */
 export function exceptionToJson(error: WireError): ExceptionJson {
   const { message, severity, cause, causeStackTrace } = error;

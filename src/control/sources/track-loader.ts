@@ -22,6 +22,8 @@ const IDENTIFIERS_MAX = 16;
 const LOAD_TIMEOUT_MS = 20_000;
 /** Characters that are shown of a source name that only a client's track has. */
 const NAME_LENGTH_MAX = 64;
+/** Takes every link that no other source takes. */
+const LAST_SOURCE = "http";
 
 /** Whose a load is, and its time limit. */
 export interface LoadOptions {
@@ -34,17 +36,40 @@ export interface LoadOptions {
   readonly isPartOfWork?: boolean;
   /** The sources that the client may use. Default: all. */
   readonly allowed?: AllowedSources | undefined;
+  /** Called with the name of the source whose answer or failure is the result; not where none was the right one. */
+  readonly onSource?: ((name: string) => void) | undefined;
+}
+
+/** What is known of sources that are not there; plugin-host/manage/absent-sources.ts is the real one. */
+interface Absent {
+  /**
+   * Asked for what no source but `http` takes: the one that would, and why it is not there. `present`: the names of the
+   * sources that there are.
+   */
+  refusing(
+    identifier: string,
+    options: { readonly present: readonly string[]; readonly owner: Owner },
+  ): Refusing | undefined;
+  /** Undefined: nothing is known of it. */
+  reasonOf(name: string): string | undefined;
+}
+
+interface Refusing {
+  readonly name: string;
+  readonly reason: string;
 }
 
 /** One for the node. A load takes 20 s at most, including its wait, and follows five references. */
 export class TrackLoader {
   readonly #listSources: () => readonly Source[];
+  readonly #absent: Absent | undefined;
   readonly #clock: Clock;
   readonly #scheduler: LoadScheduler;
 
   /** `listSources`: all that there are at this moment, in the order in which they are asked. */
-  constructor(options: { listSources: () => readonly Source[]; clock: Clock }) {
+  constructor(options: { listSources: () => readonly Source[]; absent?: Absent; clock: Clock }) {
     this.#listSources = options.listSources;
+    this.#absent = options.absent;
     this.#clock = options.clock;
     this.#scheduler = new LoadScheduler(options.clock);
   }
@@ -60,13 +85,13 @@ export class TrackLoader {
    */
   async load(identifier: string, options: LoadOptions): Promise<LoadResult> {
     const deadline = new AbortController();
-    let asked: Source | undefined;
+    let asked: string | undefined;
     const timer = this.#clock.after(LOAD_TIMEOUT_MS, () => {
-      const last = asked === undefined ? "" : `; ${asked.name} was asked last`;
+      const last = asked === undefined ? "" : `; ${asked} was asked last`;
       const text = `looking the track up took more than ${LOAD_TIMEOUT_MS / 1000} s${last}`;
       deadline.abort(new NodeError("load-timeout", text));
     });
-    const onAsk = (source: Source): void => {
+    const onAsk: OnAsk = (source) => {
       asked = source;
     };
     const { depth = 0, allowed, owner, isPartOfWork = false } = options;
@@ -82,6 +107,7 @@ export class TrackLoader {
       return { kind: "error", error: toWireError(error) };
     } finally {
       timer.cancel();
+      if (asked !== undefined) options.onSource?.(asked);
     }
   }
 
@@ -95,7 +121,7 @@ export class TrackLoader {
     const name = track.info.sourceName;
     const source = this.#listSources().find((candidate) => candidate.name === name);
     if (source !== undefined) return source.playableInput(track);
-    const shown = name.slice(0, NAME_LENGTH_MAX);
+    const shown = this.#absent?.reasonOf(name) ?? name.slice(0, NAME_LENGTH_MAX);
     throw new NodeError("source-unavailable", `the source of this track is not available on this node: ${shown}`);
   }
 
@@ -126,22 +152,40 @@ export class TrackLoader {
 
   async #ask(request: SourceRequest, onAsk: OnAsk): Promise<SourceAnswer | undefined> {
     const { allowed } = request;
-    for (const source of this.#listSources()) {
+    const sources = this.#listSources();
+    const isLast = ({ name }: Source): boolean => name === LAST_SOURCE;
+    const others = sources.filter((source) => !isLast(source));
+    for (const source of [...others, undefined, ...sources.filter(isLast)]) {
       request.signal.throwIfAborted();
+      if (source === undefined) {
+        this.#refuseAbsent(request, others, onAsk);
+        continue;
+      }
       if (allowed?.has(source.name) === false) {
         // No other source is asked for an identifier of this one: a page of its site is not audio.
         if (source.isClaimed(request.identifier)) allowed.check(source.name);
         continue;
       }
-      onAsk(source);
+      onAsk(source.name);
       const answer = await source.load(request);
       if (answer !== undefined) return answer;
     }
+    onAsk(undefined);
     return undefined;
+  }
+
+  /** A link that a source claims and gives away may be anything. */
+  #refuseAbsent({ identifier, owner }: SourceRequest, sources: readonly Source[], onAsk: OnAsk): void {
+    if (this.#absent === undefined || sources.some((source) => source.isClaimed(identifier))) return;
+    const absent = this.#absent.refusing(identifier, { present: sources.map(({ name }) => name), owner });
+    if (absent === undefined) return;
+    onAsk(absent.name);
+    throw new NodeError("source-unavailable", absent.reason);
   }
 }
 
-type OnAsk = (source: Source) => void;
+/** Undefined: none was the right one. */
+type OnAsk = (source: string | undefined) => void;
 
 /**
  * The site of an identifier, for shares: the last two labels of the host name, as the owner of a domain has any number

@@ -169,8 +169,10 @@ export class Plugins implements LinkSource {
     return this.#plugins.map((plugin) => plugin.toJson());
   }
 
-  sourcesJson(): SourceJson[] {
-    return this.#plugins.flatMap((plugin) => plugin.sourcesJson());
+  /** Of the plugins of that rank. Default: of all. */
+  sourcesJson(rank?: PluginRank): SourceJson[] {
+    const plugins = this.#plugins.filter((plugin) => rank === undefined || plugin.rank === rank);
+    return plugins.flatMap((plugin) => plugin.sourcesJson());
   }
 
   /** Reloads a plugin from disk. Undefined if there is none of that name. Rejects with `plugin-off`. */

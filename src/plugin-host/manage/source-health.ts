@@ -5,27 +5,24 @@ import { NodeError } from "../../errors.ts";
 import { redactText } from "../../lib/redact-text.ts";
 
 const ERROR_LENGTH_MAX = 300;
-/**
- * Errors that do not count as failures: a site's answer about one item, and clients that went away, say nothing about
- * the source.
- */
-const ANSWERS: readonly string[] = ["site-unavailable"];
-
 export class SourceHealth {
   #succeeded = 0;
   #refused = 0;
   #failed = 0;
   #lastError: { readonly code: string; readonly message: string; readonly atMs: number } | undefined;
 
-  /** Counts the result of `work`, at an epoch time. */
+  /**
+   * Counts the result of `work`, at an epoch time; undefined is none: it was not for this source. An error about the
+   * requested item, and a client that went away, say nothing about the source: they are no failures.
+   */
   async count<Value>(work: Promise<Value>, epochMs: () => number): Promise<Value> {
     try {
       const value = await work;
-      this.#succeeded += 1;
+      if (value !== undefined) this.#succeeded += 1;
       return value;
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
-      if (ANSWERS.includes(error.code)) this.#refused += 1;
+      if (error.fault === "caller") this.#refused += 1;
       else this.#failed += 1;
       const message = redactText(error.message).slice(0, ERROR_LENGTH_MAX);
       this.#lastError = { code: error.code, message, atMs: Math.round(epochMs()) };

@@ -15,12 +15,13 @@ import { routingOf } from "../../control/workers/to-worker-settings.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
-import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
+import { isTreeList, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
 import { allowedServersOf } from "../../plugin-options/option-leaves.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
 import { VERSION } from "../../version.ts";
 import { describePlugin, findModule } from "../manage/find-module.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
+import { mapOf, treeAt } from "./configured-tree.ts";
 
 /** The names of all sources that come with the node as plugins, on or off. */
 export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap(({ manifest }) =>
@@ -161,17 +162,4 @@ function merged(first: PlainTreeMap, second: PlainTreeMap): PlainTreeMap {
   const taken = new Set(Object.keys(second).map(canonicalName));
   const rest = Object.entries(first).filter(([name]) => !taken.has(canonicalName(name)));
   return Object.fromEntries([...rest, ...Object.entries(second)]);
-}
-
-/** By names in relaxed spelling. */
-function treeAt(tree: PlainTree | undefined, path: readonly string[]): PlainTree | undefined {
-  const [name, ...rest] = path;
-  if (name === undefined) return tree;
-  const canonical = canonicalName(name);
-  const found = Object.entries(mapOf(tree)).find(([written]) => canonicalName(written) === canonical);
-  return found === undefined ? undefined : treeAt(found[1], rest);
-}
-
-function mapOf(tree: PlainTree | undefined): PlainTreeMap {
-  return isTreeMap(tree) ? tree : {};
 }

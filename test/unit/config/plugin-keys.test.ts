@@ -279,9 +279,9 @@ describe("sources that Lavalink has", () => {
         bandcamp: true,
         soundcloud: true,
         twitch: true,
-        youtube: true,
-        vimeo: true,
-        nico: false,
+        youtube: undefined,
+        vimeo: undefined,
+        nico: undefined,
       },
       soundcloud: { isSearchEnabled: true, isPreviewLeftOut: false },
       youtube: { playlistPagesMax: 6 },
@@ -304,9 +304,21 @@ describe("sources that Lavalink has", () => {
     });
   });
 
-  test("switches without effect are reported and can be read all the same", () => {
+  test("those that other plugins play are known as they are written, also in variables", () => {
     const { config, notes } = load("lavalink.server.sources: { youtube: false, vimeo: false, nico: true }");
     expect(config.sources).toMatchObject({ youtube: false, vimeo: false, nico: true });
-    expect(notes.join()).toMatch(/sources.youtube, .*sources.vimeo, .*sources.nico$/);
+    expect(notes).toEqual([]);
+    const { sources } = load("", { env: { LAVALINK_SERVER_SOURCES_YOUTUBE: "true" } }).config;
+    expect(sources.youtube).toBe(true);
+  });
+
+  test.each([
+    ["sources.local: true", /tonearm\.local\.roots is not set: only files below \S+, where the node was started/],
+    ["sources.local: true\ntonearm.local.roots: []", /tonearm\.local\.roots is empty: no file can be played/],
+    ["sources.local: true\ntonearm.local.roots: [/srv]", undefined],
+    ["sources.local: false", undefined],
+  ])("files without folders to look in are warned of: %j", (text, expected) => {
+    const { warnings } = load(`lavalink.server.${text}`);
+    expect(warnings).toEqual(expected === undefined ? [] : [expect.stringMatching(expected)]);
   });
 });

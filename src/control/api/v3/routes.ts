@@ -5,7 +5,7 @@ import { NodeError } from "../../../errors.ts";
 import { type LoadResult, loadResultToJson, writtenTracksOf } from "../../sources/load-result.ts";
 import type { ApiContext } from "../api-context.ts";
 import { ApiError } from "../api-error.ts";
-import { decodeMany, decodeOne, infoFor, loadTracks } from "../general-routes.ts";
+import { answerLoad, decodeMany, decodeOne, infoFor } from "../general-routes.ts";
 import { mapList, writtenInto } from "../list-answer.ts";
 import { json, type RestAnswer, type RestRequest, type RestRoute } from "../route.ts";
 import { routePlannerRoutes } from "../route-planner-routes.ts";
@@ -48,7 +48,7 @@ function trackRoutes(context: ApiContext): RestRoute[] {
     {
       method: "GET",
       path: "/loadtracks",
-      handle: async (request) => loadAnswer(await loadTracks(context, request)),
+      handle: (request) => answerLoad(context, request, loadAnswer),
     },
     {
       method: "GET",

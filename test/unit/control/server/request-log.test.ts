@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { toWireError } from "../../../../src/bridge/wire-error.ts";
 import type { RequestLogging } from "../../../../src/config/node-config.ts";
 import { HEALTH_AGENT, HEALTH_PATH } from "../../../../src/control/server/health-check.ts";
+import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
+import type { LoadOptions } from "../../../../src/control/sources/track-loader.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { createNodeLogger } from "../../../../src/log/log-pino.ts";
+import { writeTracks } from "../../../../src/track/written-tracks.ts";
 import { ApiServer } from "../../../support/api-server.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
@@ -28,11 +33,15 @@ let server: ApiServer;
 afterEach(() => server.close());
 
 /** Starts a node and gives what a request left in the log. */
-async function logged(requestLogging: RequestLogging, ask: (server: ApiServer) => Promise<unknown>) {
+async function logged(
+  requestLogging: RequestLogging,
+  ask: (server: ApiServer) => Promise<unknown>,
+  load?: (identifier: string, options?: LoadOptions) => Promise<LoadResult>,
+) {
   const lines: string[] = [];
   const stream = { write: (text: string) => lines.push(text) };
   const logger = createNodeLogger({ level: "info", format: "json", stream });
-  server = await ApiServer.start({ logger, requestLogging });
+  server = await ApiServer.start({ logger, requestLogging, ...(load && { load }) });
   await ask(server);
   // Lines are written after the answer; the answer to this request comes after it.
   await expect.poll(() => lines.length).toBeGreaterThan(0);
@@ -63,6 +72,41 @@ describe("a request", () => {
       { msg: "answered PATCH /v4/sessions/x?a=b c", status: 404, payload: '{"timeout":5}', ...origin },
     ]);
   });
+
+  test.each<[string, LoadResult, string | undefined, object]>([
+    ["a track", { kind: "track", track: buildTrack() }, "http", { loadType: "track", tracks: 1, source: "http" }],
+    [
+      "a search",
+      { kind: "search", tracks: writeTracks([buildTrack(), buildTrack()]) },
+      "youtube",
+      { loadType: "search", tracks: 2, source: "youtube" },
+    ],
+    ["nothing", { kind: "empty" }, undefined, { loadType: "empty", tracks: 0 }],
+    [
+      "an error",
+      {
+        kind: "error",
+        error: toWireError(new NodeError("source-unavailable", `off, see http://me:${SECRET}@a.example/`)),
+      },
+      "youtube",
+      { loadType: "error", tracks: 0, source: "youtube", reason: "off, see http://<redacted>@a.example/" },
+    ],
+  ])(
+    "the line of a load of %s has its type, its tracks, its source and the reason",
+    async (_what, result, source, fields) => {
+      const load = async (_identifier: string, options?: LoadOptions) => {
+        if (source !== undefined) options?.onSource?.(source);
+        return result;
+      };
+      for (const path of ["/v4/loadtracks", "/v3/loadtracks"]) {
+        const { entries, text } = await logged(NONE, (node) => node.request("GET", `${path}?identifier=x`), load);
+        const line = { level: 30, time: expect.any(Number), msg: `answered GET ${path}`, status: 200 };
+        expect(entries).toEqual([{ ...line, durationMs: expect.any(Number), ...fields }]);
+        expect(text).not.toContain(SECRET);
+        await server.close();
+      }
+    },
+  );
 
   test("a request of `tonearm health` leaves no line; one for anything else by that name does", async () => {
     const { entries } = await logged(NONE, async (node) => {

@@ -70,6 +70,32 @@ describe("loading an identifier", () => {
     expect(asked).toEqual(["b y", "b z"]);
   });
 
+  test("a source that is absent refuses what only `http` would take, and what others claim is none of its business", async () => {
+    const names: string[] = [];
+    const absent = {
+      refusing: (identifier: string, { present }: { readonly present: readonly string[] }) => {
+        names.push(`${identifier} ${present.join()}`);
+        return identifier === "link" ? { name: "off", reason: "off is off: set off.enabled: true" } : undefined;
+      },
+      reasonOf: (name: string) => (name === "off" ? "off is off" : undefined),
+    };
+    const sources = [source("http", { link: found, other: found }), source("a", { mine: found })];
+    const tracks = new TrackLoader({ listSources: () => sources, absent, clock });
+    const onSource = (name: string) => names.push(name);
+    const load = (identifier: string) => tracks.load(identifier, { ...BY_SOMEBODY, onSource });
+    expect(await load("link")).toMatchObject({
+      kind: "error",
+      error: { code: "source-unavailable", severity: "common", message: "off is off: set off.enabled: true" },
+    });
+    expect(await load("other")).toBe(found);
+    expect(await load("mine")).toBe(found);
+    expect(await load("nothing")).toEqual({ kind: "empty" });
+    expect(names).toEqual(["link a", "off", "other a", "http", "a", "nothing a"]);
+    expect(() => tracks.playableInput(buildTrack({ sourceName: "off" }))).toThrow(
+      /not available on this node: off is off$/,
+    );
+  });
+
   test("an identifier that no source knows gives an empty result", async () => {
     expect(await loader(source("a", {})).load("ytsearch:abc", BY_SOMEBODY)).toEqual({ kind: "empty" });
   });

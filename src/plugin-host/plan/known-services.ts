@@ -1,0 +1,92 @@
+// Services that the configurations of other nodes switch on and clients have links of: those that Tonearm has no source
+// for, and under which keys all are asked for. Data. Main thread.
+
+interface Service {
+  /** As in the `sourceName` of other nodes' tracks. */
+  readonly name: string;
+  readonly title: string;
+  readonly prefixes: readonly string[];
+  /** Of its pages, none of which is audio. */
+  readonly hosts: readonly string[];
+  /** What plays it nevertheless. */
+  readonly advice?: string;
+}
+
+/** A plugin of the operator's own may provide them. */
+export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
+  {
+    name: "spotify",
+    title: "Spotify",
+    prefixes: ["spsearch:", "sprec:", "spprev:", "spotify:"],
+    hosts: ["open.spotify.com", "www.open.spotify.com", "play.spotify.com", "spotify.link", "spotify.app.link"],
+  },
+  {
+    name: "applemusic",
+    title: "Apple Music",
+    prefixes: ["amsearch:", "amprev:"],
+    hosts: ["music.apple.com", "*.music.apple.com"],
+  },
+  {
+    name: "deezer",
+    title: "Deezer",
+    prefixes: ["dzsearch:", "dzisrc:", "dzrec:", "dzprev:"],
+    hosts: ["deezer.com", "www.deezer.com", "m.deezer.com", "link.deezer.com", "deezer.page.link", "dzr.page.link"],
+  },
+  {
+    name: "yandexmusic",
+    title: "Yandex Music",
+    prefixes: ["ymsearch:", "ymrec:"],
+    hosts: ["ru", "com", "by", "kz", "uz"].map((country) => `music.yandex.${country}`),
+  },
+  {
+    name: "vkmusic",
+    title: "VK Music",
+    prefixes: ["vksearch:", "vkrec:"],
+    hosts: ["vk.com", "www.vk.com", "m.vk.com", "vk.ru", "www.vk.ru", "m.vk.ru"],
+  },
+  {
+    name: "tidal",
+    title: "Tidal",
+    prefixes: ["tdsearch:", "tdrec:"],
+    hosts: ["tidal.com", "www.tidal.com", "listen.tidal.com", "desktop.tidal.com"],
+  },
+  {
+    name: "qobuz",
+    title: "Qobuz",
+    prefixes: ["qbsearch:", "qbisrc:", "qbrec:"],
+    hosts: ["qobuz.com", "www.qobuz.com", "open.qobuz.com", "play.qobuz.com"],
+  },
+  {
+    name: "jiosaavn",
+    title: "JioSaavn",
+    prefixes: ["jssearch:", "jsrec:", "jsprev:"],
+    hosts: [],
+    advice: "plugins.ytdlp plays its links",
+  },
+  {
+    name: "pandora",
+    title: "Pandora",
+    prefixes: ["pdsearch:", "pdrec:"],
+    hosts: ["pandora.com", "www.pandora.com"],
+  },
+  {
+    name: "amazonmusic",
+    title: "Amazon Music",
+    prefixes: ["azsearch:"],
+    hosts: ["com", "de", "fr", "es", "it", "in", "co.uk", "co.jp", "com.br", "com.mx", "ca", "com.au"].map(
+      (country) => `music.amazon.${country}`,
+    ),
+  },
+];
+
+/**
+ * Keys of Lavalink's plugins below which each source has a flag, and the sources that these names stand for here; a
+ * name that is not listed stands for itself.
+ */
+export const SOURCE_FLAGS: readonly { readonly path: readonly string[]; readonly names: Readonly<Names> }[] = [
+  { path: ["lavasrc", "sources"], names: { flowerytts: "flowery-tts" } },
+  { path: ["dunctebot", "sources"], names: { getyarn: "getyarn.io", tts: "speak" } },
+];
+
+/** By name in relaxed spelling. */
+type Names = Record<string, string>;

@@ -1,0 +1,144 @@
+// What the node plays and what not, for its log at start and for the answers to what is asked for in vain: its sources,
+// those that are off with the switch that turns each on, and the services that the configuration asks for and that are
+// not there. Main thread; used by node.ts.
+
+import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts";
+import type { NodeConfig } from "../../config/node-config.ts";
+import { canonicalName } from "../../lib/canonical-name.ts";
+import { parseFlag } from "../../lib/flag-words.ts";
+import type { AbsentSource } from "../manage/absent-sources.ts";
+import type { PluginPlan } from "../manage/plugins.ts";
+import { mapOf, treeAt } from "./configured-tree.ts";
+import { SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
+
+/** Flags of one plugin's sources that are read. */
+const FLAGS_MAX = 50;
+const NAME_LENGTH_MAX = 60;
+const ADD_PLUGIN = "a plugin in tonearm.plugins may add one";
+const TERMS =
+  "youtube is on because lavalink.server.sources.youtube is true; Google's terms of service forbid much of what it " +
+  "does: your choice (plugins.youtube.enabled: false turns it off)";
+
+interface ReportOptions {
+  readonly config: NodeConfig;
+  /** The plugins that are to run. */
+  readonly plans: readonly PluginPlan[];
+  /** Default: those of this node. */
+  readonly builtins?: readonly BuiltinPlugin[] | undefined;
+}
+
+/** A line of the log. */
+export interface ReportLine {
+  readonly level: "info" | "warn";
+  readonly message: string;
+}
+
+/** The lines for the start. `present`: the names of all sources, in the order in which they are asked. */
+export function reportSources(options: ReportOptions, present: readonly string[]): ReportLine[] {
+  const { config, plans, builtins = BUILTIN_PLUGINS } = options;
+  const isPlayable = (name: string): boolean => name !== "local" || config.local.roots.length > 0;
+  const on = present.filter(isPlayable);
+  const off = [
+    ...builtins.flatMap((plugin) => {
+      const names = namesOf(plugin).filter((name) => !present.includes(name));
+      return names.length === 0 ? [] : [`${names.join("/")} (${adviceFor(plugin, { config, plans })})`];
+    }),
+    ...ownSourcesOff(config),
+  ];
+  const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
+  const isAsked = isAskedByFormerSource({ config, plans });
+  return [
+    { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
+    ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
+    ...missingServices(options, present).map((message) => ({ level: "warn" as const, message })),
+  ];
+}
+
+/** All sources that may be asked for while they are not there, with the reason. */
+export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: ReportOptions): readonly AbsentSource[] {
+  return [
+    ...builtins.flatMap((plugin) => {
+      const reason = `off on this node: ${adviceFor(plugin, { config, plans })}`;
+      return plugin.manifest.sources.map(({ name, prefixes = [], hosts = [] }) => ({
+        name,
+        reason: `${name} is ${reason}`,
+        isBuiltIn: true,
+        claims: { prefixes, hosts: plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts },
+      }));
+    }),
+    ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts, advice = ADD_PLUGIN }) => ({
+      name,
+      reason: `Tonearm has no source for ${title}: its searches find nothing${hosts.length > 0 ? ", its links are refused" : ""} (${advice})`,
+      isBuiltIn: false,
+      claims: { prefixes, hosts },
+    })),
+  ];
+}
+
+function namesOf({ manifest }: BuiltinPlugin): readonly string[] {
+  return manifest.sources.map(({ name }) => name);
+}
+
+/** How to turn an absent one on. */
+function adviceFor(
+  { manifest, turnedOnBy }: BuiltinPlugin,
+  { config, plans }: Omit<ReportOptions, "builtins">,
+): string {
+  const { name } = manifest;
+  if (plans.some((plan) => plan.isBuiltIn && plan.name === name)) return "its set-up failed, see the log";
+  const { enabled } = mapOf(treeAt(config.plugins.options.reveal(), [name]));
+  return enabled === undefined && turnedOnBy !== undefined ? turnedOnBy : `set plugins.${name}.enabled: true`;
+}
+
+function ownSourcesOff({ sources, local }: NodeConfig): string[] {
+  const isLocalOn = sources.local && local.roots.length > 0;
+  const advice = sources.local
+    ? "no tonearm.local.roots"
+    : "set lavalink.server.sources.local: true and tonearm.local.roots";
+  return [
+    ...(isLocalOn ? [] : [`local (${advice})`]),
+    ...(sources.http ? [] : ["http (set lavalink.server.sources.http: true)"]),
+  ];
+}
+
+/** Whether nothing but the switch of Lavalink's former source has turned YouTube on. */
+function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins">): boolean {
+  const { youtube } = config.sources;
+  const isWritten = Object.keys(mapOf(treeAt(config.plugins.options.reveal(), ["youtube"]))).length > 0;
+  const isNamed = config.plugins.javaNames.includes("youtube-plugin");
+  return (
+    youtube === true && !isWritten && !isNamed && plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube")
+  );
+}
+
+function missingServices(options: ReportOptions, present: readonly string[]): string[] {
+  const absent = absentSources(options);
+  return askedServices(options.config).flatMap(({ key, name }) => {
+    if (present.includes(name)) return [];
+    const reason =
+      absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${ADD_PLUGIN})`;
+    return [`${key} is true, but ${reason}`];
+  });
+}
+
+/** The flags that are true, and the sources that they ask for. */
+function askedServices({ sources, plugins }: NodeConfig): { readonly key: string; readonly name: string }[] {
+  const { vimeo = false, nico: niconico = false, youtube = false } = sources;
+  const former = Object.entries({ youtube, vimeo, niconico }).filter(([, isAsked]) => isAsked);
+  return [
+    ...former.map(([name]) => ({ key: `lavalink.server.sources.${name === "niconico" ? "nico" : name}`, name })),
+    ...SOURCE_FLAGS.flatMap(({ path, names }) => {
+      const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
+      return flags.flatMap(([written, value]) => {
+        if (typeof value !== "string" || parseFlag(value) !== true) return [];
+        const name = canonicalName(written);
+        return [{ key: ["plugins", ...path, written.slice(0, NAME_LENGTH_MAX)].join("."), name: names[name] ?? name }];
+      });
+    }),
+  ];
+}
+
+/** The hosts of a site's pages: names further below it may serve files, which `http` plays. */
+function pagesOf(host: string): string[] {
+  return host.startsWith("*.") ? ["www", "m"].map((name) => `${name}${host.slice(1)}`) : [host];
+}

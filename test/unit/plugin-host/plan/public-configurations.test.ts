@@ -1,0 +1,195 @@
+// Configurations of the kinds that are public, shortened: what the node starts with, and what it logs of its sources.
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { loadConfig } from "../../../../src/config/load-config.ts";
+import { planPlugins } from "../../../../src/plugin-host/plan/plugin-plans.ts";
+import { reportSources } from "../../../../src/plugin-host/plan/source-report.ts";
+
+const FOLDER = new URL("../../../fixtures/config/", import.meta.url);
+const YTDLP = ["vimeo", "niconico", "mixcloud", "tiktok", "reddit", "ytdlp"];
+
+const ON_OWN = ["getyarn.io", "radiobrowser", "podcast", "speak", "flowery-tts"];
+const ON = ["soundcloud", "bandcamp", "twitch", ...ON_OWN, "http"];
+const ON_WITH_YOUTUBE = ["youtube", ...ON];
+const ON_WITH_LOCAL = ["soundcloud", "bandcamp", "twitch", "local", ...ON_OWN, "http"];
+
+const OFF = {
+  youtube: "youtube (set plugins.youtube.enabled: true)",
+  soundcloud: "soundcloud (set lavalink.server.sources.soundcloud: true)",
+  bandcamp: "bandcamp (set lavalink.server.sources.bandcamp: true)",
+  twitch: "twitch (set lavalink.server.sources.twitch: true)",
+  subsonic: "subsonic (set plugins.subsonic.servers)",
+  jellyfin: "jellyfin (set plugins.jellyfin.servers)",
+  ytdlp: `${YTDLP.join("/")} (set plugins.ytdlp.path)`,
+  local: "local (set lavalink.server.sources.local: true and tonearm.local.roots)",
+  http: "http (set lavalink.server.sources.http: true)",
+};
+const { subsonic, jellyfin, ytdlp, local, youtube } = OFF;
+const OFF_BUT_YOUTUBE = [subsonic, jellyfin, ytdlp, local];
+const OFF_USUALLY = [youtube, ...OFF_BUT_YOUTUBE];
+
+const TERMS =
+  "info: youtube is on because lavalink.server.sources.youtube is true; Google's terms of service forbid much of what " +
+  "it does: your choice (plugins.youtube.enabled: false turns it off)";
+
+function needsYtdlp(key: string, name: string): string {
+  return `warn: ${key} is true, but ${name} is off on this node: set plugins.ytdlp.path`;
+}
+
+function noSource(name: string, title: string): string {
+  const reason = `Tonearm has no source for ${title}: its searches find nothing, its links are refused`;
+  return `warn: plugins.lavasrc.sources.${name} is true, but ${reason} (a plugin in tonearm.plugins may add one)`;
+}
+
+function unknownSource(name: string): string {
+  const reason = "Tonearm has no such source (a plugin in tonearm.plugins may add one)";
+  return `warn: plugins.dunctebot.sources.${name} is true, but ${reason}`;
+}
+
+interface Expected {
+  readonly on: readonly string[];
+  readonly off: readonly string[];
+  /** Beside the line that names the sources. */
+  readonly lines?: readonly (string | RegExp)[];
+}
+
+const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
+  "empty.yml": { on: ON, off: OFF_USUALLY },
+  "lavalink-4-defaults.yml": {
+    on: ON_WITH_YOUTUBE,
+    off: OFF_BUT_YOUTUBE,
+    lines: [
+      needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
+      needsYtdlp("lavalink.server.sources.nico", "niconico"),
+    ],
+  },
+  "lavalink-3.yml": {
+    on: ON_WITH_YOUTUBE,
+    off: OFF_BUT_YOUTUBE,
+    lines: [TERMS, needsYtdlp("lavalink.server.sources.vimeo", "vimeo")],
+  },
+  "youtube-true-is-off.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
+  "youtube-turned-off.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      "warn: lavalink.server.sources.youtube is true, but youtube is off on this node: set plugins.youtube.enabled: true",
+    ],
+  },
+  "youtube-plugin-clients.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
+  "youtube-plugin-in-folder.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
+  "youtube-oauth.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
+  "youtube-pot-and-cipher.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
+  "lavasrc-without-a-word.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [noSource("spotify", "Spotify"), noSource("applemusic", "Apple Music"), noSource("deezer", "Deezer")],
+  },
+  "lavasrc-with-jar.yml": {
+    on: ON_WITH_YOUTUBE,
+    off: OFF_BUT_YOUTUBE,
+    lines: [
+      noSource("spotify", "Spotify"),
+      noSource("applemusic", "Apple Music"),
+      noSource("yandexmusic", "Yandex Music"),
+      noSource("vkmusic", "VK Music"),
+      noSource("tidal", "Tidal"),
+      noSource("qobuz", "Qobuz"),
+      needsYtdlp("plugins.lavasrc.sources.ytdlp", "ytdlp"),
+      /^warn: plugins\.lavasrc\.sources\.jiosaavn .* \(plugins\.ytdlp plays its links\)$/,
+    ],
+  },
+  "lavasrc-and-companions.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      /^warn: lavalink\.plugins: .* lavasearch-plugin, lavalyrics-plugin, sponsorblock-plugin$/,
+      /^warn: no effect, .* plugins\.lavalyrics, plugins\.lavasearch$/,
+      noSource("spotify", "Spotify"),
+    ],
+  },
+  "lavasrc-ytdlp.yml": { on: [...ON.slice(0, -1), ...YTDLP, "http"], off: [youtube, subsonic, jellyfin, local] },
+  "skybot.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      unknownSource("clypit"),
+      needsYtdlp("plugins.dunctebot.sources.reddit", "reddit"),
+      unknownSource("ocremix"),
+      needsYtdlp("plugins.dunctebot.sources.tiktok", "tiktok"),
+      needsYtdlp("plugins.dunctebot.sources.mixcloud", "mixcloud"),
+      unknownSource("soundgasm"),
+    ],
+  },
+  "lyrics-and-events.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      /^warn: lavalink\.plugins: .* java-lyrics-plugin, lava-xm-plugin$/,
+      /^warn: no effect, .* plugins\.lyrics$/,
+    ],
+  },
+  "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
+  "local-without-roots.yml": {
+    on: ON_WITH_LOCAL,
+    off: [youtube, subsonic, jellyfin, ytdlp],
+    lines: [/^warn: lavalink\.server\.sources\.local is true, but tonearm\.local\.roots is not set: only files below/],
+  },
+  "files-of-the-machine.yml": { on: ON_WITH_LOCAL, off: [youtube, subsonic, jellyfin, ytdlp] },
+  "only-web-streams.yml": {
+    on: [...ON_OWN, "http"],
+    off: [youtube, OFF.soundcloud, OFF.bandcamp, OFF.twitch, ...OFF_BUT_YOUTUBE],
+  },
+  "no-web-streams.yml": { on: ON.slice(0, -1), off: [...OFF_USUALLY, OFF.http] },
+  "pterodactyl-egg.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
+  "own-servers.yml": {
+    on: [...ON.slice(0, -1), "subsonic", "http"],
+    off: [youtube, jellyfin, ytdlp, local],
+  },
+  "variables-of-compose.env": {
+    on: ON_WITH_YOUTUBE.filter((name) => name !== "bandcamp"),
+    off: [OFF.bandcamp, ...OFF_BUT_YOUTUBE],
+    lines: [TERMS],
+  },
+  "variables-of-a-plugin.env": {
+    on: ON_WITH_YOUTUBE,
+    off: OFF_BUT_YOUTUBE,
+    lines: [noSource("spotify", "Spotify")],
+  },
+};
+
+/** The warnings of the configuration, and the lines of its sources as a node with these plugins logs them. */
+function start(name: string): string[] {
+  const text = readFileSync(new URL(name, FOLDER), "utf8");
+  const isFile = !name.endsWith(".env");
+  const { config, warnings } = loadConfig({
+    args: [],
+    env: isFile
+      ? {}
+      : Object.fromEntries(Array.from(text.matchAll(/^(\w+)=(.*)$/gm), ([, key, value]) => [key, value])),
+    cwd: "/app",
+    realPath: (path) => path,
+    coreCount: 2,
+    readFile: (path) => (isFile && path === "/app/application.yml" ? text : undefined),
+  });
+  const plans = planPlugins(config, { cwd: "/nowhere", builtinFolder: new URL("file:///app/plugins/") });
+  const of = (rank: string): string[] =>
+    plans.flatMap((plan) => (plan.rank === rank ? (plan.manifest?.sources.map((source) => source.name) ?? []) : []));
+  const own = (source: "local" | "http"): string[] => (config.sources[source] ? [source] : []);
+  const present = [...of("first"), ...own("local"), ...of("middle"), ...of("last"), ...own("http")];
+  expect(plans.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+  const lines = reportSources({ config, plans }, present).map(({ level, message }) => `${level}: ${message}`);
+  return [...warnings.map((warning) => `warn: ${warning}`), ...lines];
+}
+
+test.each(Object.entries(CONFIGURATIONS))("%s starts with its sources, and says what is off", (name, expected) => {
+  const [sources, ...others] = start(name).toSorted((a, b) => Number(isSources(b)) - Number(isSources(a)));
+  expect(sources).toBe(`info: sources: ${expected.on.join(", ")}; off: ${expected.off.join(", ")}`);
+  const lines = expected.lines ?? [];
+  expect(others).toEqual(lines.map((line) => (typeof line === "string" ? line : expect.stringMatching(line))));
+});
+
+function isSources(line: string): boolean {
+  return line.startsWith("info: sources: ");
+}
