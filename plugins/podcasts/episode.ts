@@ -22,6 +22,8 @@ export interface Episode {
 interface Enclosure {
   readonly url: string;
   readonly type: string | undefined;
+  /** Undefined: something else, or the feed does not say. */
+  readonly medium: "audio" | "video" | undefined;
 }
 
 const GUID_LENGTH_MAX = 500;
@@ -37,16 +39,18 @@ export class EpisodeDraft {
   /** An element that says something in its attributes. */
   addElement(path: string, attribute: (name: string) => string | undefined): void {
     const href = attribute("href");
-    const url = attribute("url");
-    const type = attribute("type");
-    if (path === "enclosure" && url !== undefined) this.#add({ url, type });
-    else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined) this.#add({ url: href, type });
+    const url = attribute("url") ?? attribute("rdf:resource");
+    const type = attribute("type") ?? attribute("enc:type");
+    const medium = mediumOf(type, attribute("medium"));
+    if (/^(?:enc:)?enclosure$/.test(path) && url !== undefined) this.#add({ url, type, medium });
+    else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined)
+      this.#add({ url: href, type, medium });
     else if (path === "link" && href !== undefined && (attribute("rel") ?? "alternate") === "alternate")
       this.#set(path, href);
     else if (path === "itunes:image" && href !== undefined) this.#set(path, href);
-    // Only where its type says so: pictures stand there, too.
-    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && isAudioType(type))
-      this.#add({ url, type });
+    // Only where its type or medium says so: pictures stand there, too.
+    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && medium !== undefined)
+      this.#add({ url, type, medium });
   }
 
   /** Undefined if the episode has no audio. */
@@ -79,18 +83,25 @@ export class EpisodeDraft {
     if (!this.texts.has(path)) this.texts.set(path, value);
   }
 
-  /** The first enclosure whose type is audio; else the first that may be audio. */
+  /** The first enclosure that is audio; else the first that may be audio. */
   #enclosure(feedUrl: string): Enclosure | undefined {
-    const playable = this.#enclosures.flatMap(({ url, type }) => {
+    const playable = this.#enclosures.flatMap(({ url, type, medium }) => {
       const whole = webLink(url, feedUrl);
-      return whole !== undefined && (isAudioType(type) || isAudioFile(whole, type)) ? [{ url: whole, type }] : [];
+      return whole !== undefined && (medium !== undefined || isAudioFile(whole, type))
+        ? [{ url: whole, type, medium }]
+        : [];
     });
-    return playable.find(({ type }) => type?.toLowerCase().startsWith("audio/")) ?? playable[0];
+    return playable.find(({ medium }) => medium === "audio") ?? playable[0];
   }
 }
 
-function isAudioType(type: string | undefined): boolean {
-  return /^\s*(?:audio\/|video\/|application\/ogg)/i.test(type ?? "");
+/** By type, else by medium. */
+function mediumOf(type = "", medium = ""): Enclosure["medium"] {
+  if (/^\s*(?:audio\/|application\/ogg)/i.test(type)) return "audio";
+  if (/^\s*video\//i.test(type)) return "video";
+  if (/^\s*(?:image|text)\//i.test(type)) return undefined;
+  const said = medium.trim().toLowerCase();
+  return said === "audio" || said === "video" ? said : undefined;
 }
 
 /** Decides by the file name if there is no type; with no telling name, an unknown type is taken for audio. */
