@@ -1,8 +1,11 @@
-// The names of a feed's elements, whatever prefixes it binds its namespaces to: `a:title` of Atom is `title`, `it:duration`
-// of iTunes `itunes:duration`. Feeds use prefixes without binding them and misspell namespaces: then the name counts as it
-// is written. Plugin thread.
+// The names of a feed's elements, whatever prefixes it binds its namespaces to: `a:title` of Atom is `title`,
+// `it:duration` of iTunes is `itunes:duration`. Feeds use prefixes without binding them, or bind them to other
+// namespaces than they mean: then the name counts as it is written. Plugin thread.
 
-/** The prefixes used here: none for what is a feed's own wherever it stands. Namespaces compare without scheme, case and closing slash. */
+/**
+ * The prefix used here for a namespace; empty for elements that are a feed's own in any root. Namespaces compare without
+ * scheme, case and closing slash.
+ */
 const PREFIXES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "purl.org/rss/1.0": "",
