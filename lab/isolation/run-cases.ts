@@ -1,6 +1,6 @@
 // Runs hostile cases one after the other against one node: a control without attack, the attack, the aftermath. A case
-// that fails in a way that a busy machine can cause as well is repeated with a control as long as the attack, and counts
-// if one of its problems occurs at each try; all tries are reported.
+// that fails in a way that a busy machine can cause as well is repeated with a control as long as the attack, and
+// counts if one of its problems occurs at each try; all tries are reported.
 
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";

@@ -24,6 +24,8 @@ interface Enclosure {
   readonly type: string | undefined;
   /** Undefined: something else, or the feed does not say. */
   readonly medium: "audio" | "video" | undefined;
+  /** As written, in seconds; only Media RSS has it. */
+  readonly duration: string | undefined;
 }
 
 const GUID_LENGTH_MAX = 500;
@@ -39,18 +41,19 @@ export class EpisodeDraft {
   /** An element that says something in its attributes. */
   addElement(path: string, attribute: (name: string) => string | undefined): void {
     const href = attribute("href");
-    const url = attribute("url") ?? attribute("rdf:resource");
+    const url = attribute("url") ?? attribute("rdf:resource") ?? attribute("resource");
     const type = attribute("type") ?? attribute("enc:type");
     const medium = mediumOf(type, attribute("medium"));
-    if (/^(?:enc:)?enclosure$/.test(path) && url !== undefined) this.#add({ url, type, medium });
+    const details = { type, medium, duration: attribute("duration") };
+    if (/^(?:enc:)?enclosure$/.test(path) && url !== undefined) this.#add({ url, ...details });
     else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined)
-      this.#add({ url: href, type, medium });
+      this.#add({ url: href, ...details });
     else if (path === "link" && href !== undefined && (attribute("rel") ?? "alternate") === "alternate")
       this.#set(path, href);
     else if (path === "itunes:image" && href !== undefined) this.#set(path, href);
     // Only where its type or medium says so: pictures stand there, too.
     else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && medium !== undefined)
-      this.#add({ url, type, medium });
+      this.#add({ url, ...details });
   }
 
   /** Undefined if the episode has no audio. */
@@ -67,7 +70,7 @@ export class EpisodeDraft {
       title: plainTitle(text("title")) ?? "Unknown title",
       enclosureUrl: enclosure.url,
       enclosureType: enclosure.type?.trim().slice(0, TYPE_LENGTH_MAX),
-      lengthMs: durationMsOf(text("itunes:duration")),
+      lengthMs: durationMsOf(text("itunes:duration")) ?? durationMsOf(enclosure.duration),
       publishedMs: dateMsOf(text("pubdate", "published", "dc:date", "updated")),
       imageUrl: webLink(text("itunes:image"), feedUrl),
       pageUrl: webLink(text("link"), feedUrl),
@@ -85,11 +88,10 @@ export class EpisodeDraft {
 
   /** The first enclosure that is audio; else the first that may be audio. */
   #enclosure(feedUrl: string): Enclosure | undefined {
-    const playable = this.#enclosures.flatMap(({ url, type, medium }) => {
-      const whole = webLink(url, feedUrl);
-      return whole !== undefined && (medium !== undefined || isAudioFile(whole, type))
-        ? [{ url: whole, type, medium }]
-        : [];
+    const playable = this.#enclosures.flatMap((enclosure) => {
+      const url = webLink(enclosure.url, feedUrl);
+      const isPlayable = url !== undefined && (enclosure.medium !== undefined || isAudioFile(url, enclosure.type));
+      return isPlayable ? [{ ...enclosure, url }] : [];
     });
     return playable.find(({ medium }) => medium === "audio") ?? playable[0];
   }

@@ -3,8 +3,8 @@
 // namespaces than they mean: then the name counts as it is written. Plugin thread.
 
 /**
- * The prefix used here for a namespace; empty for elements that are a feed's own in any root. Namespaces compare without
- * scheme, case and closing slash.
+ * The prefix used here for a namespace; empty for elements that are a feed's own in any root. Namespaces compare
+ * without scheme, case and closing slash.
  */
 const PREFIXES: ReadonlyMap<string, string> = new Map(
   Object.entries({

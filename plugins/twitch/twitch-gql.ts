@@ -50,7 +50,7 @@ export class TwitchGql {
     return this.#backend.run(() => this.#attempt(operation, other, signal));
   }
 
-  /** Sends hash and text together; where the hash is unknown, the text alone, so that only a change of fields matters. */
+  /** Sends hash and text together, and where the hash is unknown, the text alone: only a change of fields matters. */
   async #attempt<Value>(
     operation: Operation<Value>,
     identity: Identity,
@@ -85,7 +85,9 @@ export class TwitchGql {
       throw new IdentityRefusal(`gql.twitch.tv refuses the client id (HTTP ${answer.status}); ${advice}`);
     }
     if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-    return membersOf(parsed(answer.text));
+    const found = parsed(answer.text);
+    // Several queries at once are answered by a list, and so may one be.
+    return membersOf(Array.isArray(found) ? found[0] : found);
   }
 }
 

@@ -1,5 +1,5 @@
-// The JavaScript runtime that yt-dlp solves YouTube's challenges with: deno where it is installed, else the Node.js that
-// runs this node, if it is new enough. Plugin thread; main thread for the doctor.
+// The JavaScript runtime that yt-dlp solves YouTube's challenges with: deno where it is installed, else the Node.js
+// that runs this node, if it is new enough. Plugin thread; main thread for the doctor.
 
 import type { PluginHost } from "../../src/plugin-api/plugin.ts";
 

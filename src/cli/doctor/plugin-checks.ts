@@ -1,4 +1,4 @@
-// The doctor's check of yt-dlp, where the configuration has it: that it runs, and has a JavaScript runtime. Main thread.
+// The doctor's check of yt-dlp, where the configuration names it: it runs, and has a JavaScript runtime. Main thread.
 
 import { findRuntime, NO_JS_RUNTIME_ADVICE, type NodeProcess } from "../../../plugins/ytdlp/js-runtime.ts";
 import { YTDLP_MANIFEST } from "../../../plugins/ytdlp/manifest.ts";

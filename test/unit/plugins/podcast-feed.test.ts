@@ -191,6 +191,16 @@ test.each(["audio", "video"])("an episode of Media RSS with the medium %s alone 
   expect(feed?.episodes).toMatchObject([{ enclosureUrl: "https://example.com/play?id=1", enclosureType: undefined }]);
 });
 
+test("an episode without a duration has that of its audio in Media RSS", () => {
+  const lengths = (more: string) =>
+    readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>${more}
+    <media:content url="https://example.com/1.ogg" medium="audio" duration="120"/></item></channel></rss>`).feed?.episodes.map(
+      ({ lengthMs }) => lengthMs,
+    );
+  expect(lengths("")).toEqual([120_000]);
+  expect(lengths("<itunes:duration>60</itunes:duration>")).toEqual([60_000]);
+});
+
 test("a picture that calls itself audio is not an episode", () => {
   const { feed } = readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>
     <media:content url="https://example.com/1.jpg" type="image/jpeg" medium="audio"/></item></channel></rss>`);

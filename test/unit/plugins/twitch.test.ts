@@ -356,6 +356,12 @@ test.each([
   expect(await troubleWith(bench.load("twitch", LIVE))).toMatchObject({ code, severity: "suspicious" });
 });
 
+test("an answer in a list of one is read", async () => {
+  const data = { user: { stream: { id: "1" }, lastBroadcast: { title: "Fine" } } };
+  stand.site.fail({ at: GQL, outcome: { json: [{ data }] } });
+  expect(await bench.loadTracks("twitch", LIVE)).toMatchObject([{ info: { title: "Fine" } }]);
+});
+
 test("an error in a successful answer is ignored", async () => {
   const data = { user: { stream: { id: "1" }, lastBroadcast: { title: "Fine" } } };
   stand.site.fail({ at: GQL, outcome: { json: { data, errors: [{ message: "service error" }] } } });
