@@ -3,6 +3,7 @@
 // failed.
 
 import { writeFile } from "node:fs/promises";
+import { availableParallelism, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { NodeCommand } from "../bench/node-process.ts";
@@ -11,8 +12,8 @@ import { LAYERS } from "./cases.ts";
 import { runGenerate } from "./fuzz/generate-command.ts";
 import { runningNode, startOwnNode } from "./harness/node-under-test.ts";
 import { runLostWorkers } from "./lost-workers/lost-workers.ts";
-import { formatResult, formatSummary, HEADER } from "./report.ts";
-import { type NamedCase, runCases } from "./run-cases.ts";
+import { formatPlan, formatResult, formatSummary, HEADER } from "./report.ts";
+import { expectedSeconds, type NamedCase, runCases } from "./run-cases.ts";
 
 const HELP = `Attacks a v4 node with hostile cases while control players play, and reports whether they were affected.
 
@@ -22,7 +23,7 @@ const HELP = `Attacks a v4 node with hostile cases while control players play, a
   --password TEXT   the node's password, default youshallnotpass
   --node FILE       the bin/tonearm.js of another checkout, as our own node
   --case NAMES      cases to run, separated by commas; a part of a name or of a layer is enough
-  --quick           a selection of twelve cases, with short windows
+  --quick           the most telling cases, with short windows: two minutes instead of most of an hour
   --list            list the cases
   --seed NUMBER     seed of their random data, default 1
   --json FILE       write all measurements to a file as well
@@ -87,13 +88,18 @@ async function main(): Promise<number> {
 async function run(cases: readonly NamedCase[]): Promise<number> {
   const [url] = positionals;
   const onLine = (line: string) => (values.log ? console.error(`        node: ${line}`) : undefined);
+  const plan = {
+    cases: url === undefined ? cases : withoutSettings(cases),
+    ...(values.quick ? { controlSeconds: 1.5, attackSecondsMax: 2 } : {}),
+  };
+  const machine = { load: loadavg()[0] ?? 0, cores: availableParallelism() };
+  console.log(formatPlan({ cases: plan.cases.length, seconds: expectedSeconds(plan), ...machine }));
   console.log(HEADER);
   const results = await runCases({
     startNode: async (setting) =>
       url === undefined ? startOwnNode(onLine, { setting, ...otherNode() }) : runningNode(url, values.password),
-    cases: url === undefined ? cases : withoutSettings(cases),
+    ...plan,
     seed: Number(values.seed),
-    ...(values.quick ? { controlSeconds: 1.5, attackSecondsMax: 2 } : {}),
     onResult: (result) => console.log(formatResult(result)),
   });
   console.log(formatSummary(results));

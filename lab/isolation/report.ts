@@ -10,6 +10,20 @@ export const HEADER = [
   "",
 ].join("\n");
 
+/** What is about to be run, and whether the machine is quiet enough. `load`: running processes, on average. */
+export function formatPlan(plan: {
+  readonly cases: number;
+  readonly seconds: number;
+  readonly load: number;
+  readonly cores: number;
+}): string {
+  const { cases, seconds, load, cores } = plan;
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  const busy =
+    load > cores / 2 ? `\nThis machine is busy (load average ${load.toFixed(1)}): delays may not be the node's.` : "";
+  return `${cases} cases, about ${minutes} min on a quiet machine with ${cores} cores${busy}\n`;
+}
+
 export function formatResult({ layer, name, outcome, attempts }: CaseResult): string {
   const sign = outcome === "fail" ? "FAIL" : attempts.length > 1 ? "pass*" : "pass";
   const lines = attempts.map((attempt) => `        ${figures(attempt)}`);
@@ -26,7 +40,7 @@ export function formatSummary(results: readonly CaseResult[]): string {
   const memory = results.flatMap(({ attempts }) => attempts).map((attempt) => attempt.memory);
   return [
     "",
-    `${results.length - failed.length} passed (${twice.length} of them at the second try, marked *), ` +
+    `${results.length - failed.length} passed (${twice.length} of them at a further try, marked *), ` +
       `${failed.length} failed`,
     `memory at the start ${megabytes(memory[0]?.beforeBytes)} MB, at the end ` +
       `${megabytes(memory.at(-1)?.afterBytes)} MB`,

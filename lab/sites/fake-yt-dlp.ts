@@ -139,7 +139,7 @@ appendFileSync(here("runs"), JSON.stringify({ args, env: Object.keys(process.env
 const { version, answers, rest, links } = JSON.parse(readFileSync(here("table.json"), "utf8"));
 
 const FLAGS = ["--ignore-config", "--no-exec", "-J", "-q", "--no-warnings", "--flat-playlist"];
-const VALUES = ["--playlist-end", "--socket-timeout", "--proxy", "--password"];
+const VALUES = ["--playlist-end", "--socket-timeout", "--proxy", "--password", "--js-runtimes"];
 const JOINED = /^--(?:format|use-extractors|proxy)=./;
 
 function usage(problem) {

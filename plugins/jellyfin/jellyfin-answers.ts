@@ -38,14 +38,17 @@ export function readPage(members: Members): JellyfinPage | undefined {
 export function readAudio(item: Members, server: string): SourceTrack | undefined {
   const id = idOf(item.Id);
   if (id === undefined || (item.Type !== undefined && item.Type !== "Audio")) return undefined;
-  const ticks = amountOf(item.RunTimeTicks);
   const artists = Array.isArray(item.Artists) ? item.Artists.map(textOf).filter((name) => name !== undefined) : [];
   const artist = itemsOf(item.ArtistItems)[0] ?? itemsOf(item.AlbumArtists)[0];
   return {
     identifier: serverIdentifier(JELLYFIN, { server, kind: "track", id }),
     title: textOf(item.Name) ?? id,
     author: artists.length > 0 ? artists.join(", ") : textOf(item.AlbumArtist),
-    lengthMs: ticks === undefined || ticks === 0 ? undefined : Math.round(ticks / TICKS_PER_MS),
+    lengthMs:
+      lengthOf(item) ??
+      itemsOf(item.MediaSources)
+        .map(lengthOf)
+        .find((lengthMs) => lengthMs !== undefined),
     isStream: false,
     pluginInfo: {
       albumName: textOf(item.Album) ?? null,
@@ -60,6 +63,12 @@ export function readSession(members: Members): JellyfinSession | undefined {
   const token = textOf(members.AccessToken);
   const userId = idOf(objectOf(members.User)?.Id);
   return token === undefined || userId === undefined ? undefined : { token, userId };
+}
+
+/** Of an item, or of one of its files. */
+function lengthOf({ RunTimeTicks }: Members): number | undefined {
+  const ticks = amountOf(RunTimeTicks) ?? 0;
+  return ticks === 0 ? undefined : Math.round(ticks / TICKS_PER_MS);
 }
 
 function identifierOf(kind: "album" | "artist", value: unknown, server: string): string | null {

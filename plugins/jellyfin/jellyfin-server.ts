@@ -113,7 +113,7 @@ export class JellyfinServer implements MediaServer {
   async #item(id: string, access: JellyfinAccess, signal: AbortSignal): Promise<Members> {
     // Others would go into paths and lists of ids as they are.
     if (!isJellyfinId(id)) throw this.#connection.trouble("not-found", "has nothing of that id");
-    const { items } = await this.#ask({ ids: id, fields: "Etag", limit: 1 }, access, signal);
+    const { items } = await this.#ask({ ids: id, fields: "Etag,MediaSources", limit: 1 }, access, signal);
     const [item] = items;
     if (item === undefined) throw this.#connection.trouble("not-found", "has nothing of that id");
     return item;

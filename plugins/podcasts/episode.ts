@@ -22,6 +22,10 @@ export interface Episode {
 interface Enclosure {
   readonly url: string;
   readonly type: string | undefined;
+  /** Undefined: something else, or the feed does not say. */
+  readonly medium: "audio" | "video" | undefined;
+  /** As written, in seconds; only Media RSS has it. */
+  readonly duration: string | undefined;
 }
 
 const GUID_LENGTH_MAX = 500;
@@ -37,16 +41,19 @@ export class EpisodeDraft {
   /** An element that says something in its attributes. */
   addElement(path: string, attribute: (name: string) => string | undefined): void {
     const href = attribute("href");
-    const url = attribute("url");
-    const type = attribute("type");
-    if (path === "enclosure" && url !== undefined) this.#add({ url, type });
-    else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined) this.#add({ url: href, type });
+    const url = attribute("url") ?? attribute("rdf:resource") ?? attribute("resource");
+    const type = attribute("type") ?? attribute("enc:type");
+    const medium = mediumOf(type, attribute("medium"));
+    const details = { type, medium, duration: attribute("duration") };
+    if (/^(?:enc:)?enclosure$/.test(path) && url !== undefined) this.#add({ url, ...details });
+    else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined)
+      this.#add({ url: href, ...details });
     else if (path === "link" && href !== undefined && (attribute("rel") ?? "alternate") === "alternate")
       this.#set(path, href);
     else if (path === "itunes:image" && href !== undefined) this.#set(path, href);
-    // Only where its type says so: pictures stand there, too.
-    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && isAudioType(type))
-      this.#add({ url, type });
+    // Only where its type or medium says so: pictures stand there, too.
+    else if (/^(media:group\/)?media:content$/.test(path) && url !== undefined && medium !== undefined)
+      this.#add({ url, ...details });
   }
 
   /** Undefined if the episode has no audio. */
@@ -63,7 +70,7 @@ export class EpisodeDraft {
       title: plainTitle(text("title")) ?? "Unknown title",
       enclosureUrl: enclosure.url,
       enclosureType: enclosure.type?.trim().slice(0, TYPE_LENGTH_MAX),
-      lengthMs: durationMsOf(text("itunes:duration")),
+      lengthMs: durationMsOf(text("itunes:duration")) ?? durationMsOf(enclosure.duration),
       publishedMs: dateMsOf(text("pubdate", "published", "dc:date", "updated")),
       imageUrl: webLink(text("itunes:image"), feedUrl),
       pageUrl: webLink(text("link"), feedUrl),
@@ -79,18 +86,24 @@ export class EpisodeDraft {
     if (!this.texts.has(path)) this.texts.set(path, value);
   }
 
-  /** The first enclosure whose type is audio; else the first that may be audio. */
+  /** The first enclosure that is audio; else the first that may be audio. */
   #enclosure(feedUrl: string): Enclosure | undefined {
-    const playable = this.#enclosures.flatMap(({ url, type }) => {
-      const whole = webLink(url, feedUrl);
-      return whole !== undefined && (isAudioType(type) || isAudioFile(whole, type)) ? [{ url: whole, type }] : [];
+    const playable = this.#enclosures.flatMap((enclosure) => {
+      const url = webLink(enclosure.url, feedUrl);
+      const isPlayable = url !== undefined && (enclosure.medium !== undefined || isAudioFile(url, enclosure.type));
+      return isPlayable ? [{ ...enclosure, url }] : [];
     });
-    return playable.find(({ type }) => type?.toLowerCase().startsWith("audio/")) ?? playable[0];
+    return playable.find(({ medium }) => medium === "audio") ?? playable[0];
   }
 }
 
-function isAudioType(type: string | undefined): boolean {
-  return /^\s*(?:audio\/|video\/|application\/ogg)/i.test(type ?? "");
+/** By type, else by medium. */
+function mediumOf(type = "", medium = ""): Enclosure["medium"] {
+  if (/^\s*(?:audio\/|application\/ogg)/i.test(type)) return "audio";
+  if (/^\s*video\//i.test(type)) return "video";
+  if (/^\s*(?:image|text)\//i.test(type)) return undefined;
+  const said = medium.trim().toLowerCase();
+  return said === "audio" || said === "video" ? said : undefined;
 }
 
 /** Decides by the file name if there is no type; with no telling name, an unknown type is taken for audio. */

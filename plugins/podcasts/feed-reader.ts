@@ -4,6 +4,7 @@
 
 import sax from "sax";
 import { type Episode, EpisodeDraft } from "./episode.ts";
+import { FeedNames } from "./feed-names.ts";
 import { plainTitle, webLink } from "./feed-text.ts";
 
 /** In a text that is not quite XML, each `<br>` is a step down. */
@@ -11,7 +12,7 @@ const DEPTH_MAX = 200;
 const ATTRIBUTES_MAX = 100;
 const TEXT_LENGTH_MAX = 5000;
 const ITEMS_MAX = 20_000;
-const ROOTS = new Set(["rss", "rdf:rdf", "feed"]);
+const ROOTS = new Set(["rss", "rdf", "feed"]);
 const CHANNEL_TEXTS = new Set(["title", "itunes:author", "author/name", "image/url", "logo", "icon", "link"]);
 const ITEM_TEXTS = new Set([
   ...["title", "guid", "id", "link", "pubdate", "published", "updated", "dc:date"],
@@ -47,6 +48,7 @@ interface Capture {
 export class FeedReader {
   readonly #options: FeedReaderOptions;
   readonly #parser = sax.parser(false, { lowercase: true, noscript: true });
+  readonly #names = new FeedNames();
   /** Names of the elements that are open. */
   readonly #open: string[] = [];
   readonly #channel = new Map<string, string>();
@@ -100,7 +102,8 @@ export class FeedReader {
     };
   }
 
-  #onOpen(name: string, attributes: Readonly<Record<string, unknown>>): void {
+  #onOpen(written: string, attributes: Readonly<Record<string, unknown>>): void {
+    const name = this.#names.open(written, attributes);
     this.#open.push(name);
     this.#attributeCount = 0;
     const depth = this.#open.length;
@@ -149,6 +152,7 @@ export class FeedReader {
   #onClose(): void {
     const depth = this.#open.length;
     this.#open.pop();
+    this.#names.close();
     if (this.#isDone) return;
     if (this.#capture?.depth === depth) {
       const { into, path, text } = this.#capture;

@@ -10,6 +10,8 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 
 const PAGE = "https://www.twitch.tv/";
+/** The client id of another page of Twitch's, which yt-dlp sends: its requests may pass where those of PAGE fail. */
+const OTHER_CLIENT_ID = "ue6666qo983tsx6so1t0vnawi233wa";
 const CACHED_MS = 24 * 60 * 60_000;
 /** A refused identity is not looked for more often. */
 const GAP_MS = 10 * 60_000;
@@ -56,6 +58,13 @@ export class TwitchIdentity {
     if (known?.clientId !== clientId) return true;
     if (this.#host.clock.now() - this.#readAtMs < GAP_MS) return false;
     this.#found.delete("page");
+    return true;
+  }
+
+  /** The integrity check has refused it. False if the other client id is set by the operator, or refused itself. */
+  useOther({ clientId, deviceId }: Identity): boolean {
+    if (this.#host.options.clientId !== undefined || clientId === OTHER_CLIENT_ID) return false;
+    this.#found.set("page", { clientId: OTHER_CLIENT_ID, deviceId });
     return true;
   }
 

@@ -12,7 +12,7 @@ export const TWITCH_MANIFEST = {
     persistedQueryHash: {
       type: "text",
       default: "ad022ca32220d5523d03a23cbcb5beaa1e0999889c1f8f78f9f2520dafb5cae6",
-      meaning: "SHA-256 of Twitch's query StreamMetadata, in hexadecimal; changes when Twitch changes that query",
+      meaning: "SHA-256 of Twitch's query StreamMetadata, in hexadecimal; if outdated, a query of our own is used",
     },
     videoQueryHash: {
       type: "text",
@@ -21,11 +21,13 @@ export const TWITCH_MANIFEST = {
     },
     clipQueryHash: {
       type: "text",
-      default: "1844261bb449fa51e6167040311da4a7a5f1c34fe71c71a3e0c4f551bc30c698",
+      default: "2db6a3b20eabf510bd3cf465ae2408834b59eb6b8af89ca73ab1486cacecfb63",
       meaning: "the same of the query ShareClipRenderStatus, for clips",
     },
     playlistServer: { type: "server", meaning: "server to request playlists from instead of https://usher.ttvnw.net" },
   },
+  // Twitch refuses playback tokens to programs.
+  userAgent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:157.0) Gecko/20100101 Firefox/157.0",
   siteHosts: ["twitch.tv", "ttvnw.net"],
   sources: [
     {

@@ -1,7 +1,7 @@
 // Twitch's GraphQL operations and their answers: whether a channel is live, details of past broadcasts and clips, and
 // playback tokens. Pure. Plugin thread.
 
-import { type JsonMembers, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
 import { listOf, type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
 import type { TwitchLink } from "./links.ts";
@@ -9,6 +9,9 @@ import type { Operation } from "./twitch-gql.ts";
 
 const QUALITIES_MAX = 20;
 const PICTURE = { width: "440", height: "248" };
+const PICTURE_SIZE = `width: ${PICTURE.width}, height: ${PICTURE.height}`;
+/** The player that a token is requested for. */
+const PLAYER = `params: {platform: "web", playerBackend: "mediaplayer", playerType: "site"}`;
 
 /** Allows playing one item for a while. */
 export interface AccessToken {
@@ -32,8 +35,11 @@ export function channelOperation({ id, uri }: TwitchLink, hash: string): Operati
   const name = "StreamMetadata";
   return {
     name,
-    hashOption: "persistedQueryHash",
-    body: persisted(name, { channelLogin: id, includeIsDJ: true }, hash),
+    query: `query ${name}($channelLogin: String!) {
+      user(login: $channelLogin) { lastBroadcast { title } stream { id } }
+    }`,
+    variables: { channelLogin: id, includeIsDJ: true },
+    persisted: { hash, option: "persistedQueryHash" },
     read: (data) => {
       const user = expected(data, "user", name);
       if (user === undefined || expected(user, "stream", name) === undefined) return undefined;
@@ -54,8 +60,11 @@ export function videoOperation({ id, uri }: TwitchLink, hash: string): Operation
   const name = "VideoMetadata";
   return {
     name,
-    hashOption: "videoQueryHash",
-    body: persisted(name, { channelLogin: "", videoID: id }, hash),
+    query: `query ${name}($videoID: ID!) {
+      video(id: $videoID) { title lengthSeconds previewThumbnailURL(${PICTURE_SIZE}) owner { login } }
+    }`,
+    variables: { channelLogin: "", videoID: id },
+    persisted: { hash, option: "videoQueryHash" },
     read: (data) => {
       const video = expected(data, "video", name);
       if (video === undefined) return undefined;
@@ -78,8 +87,14 @@ export function clipOperation({ id, uri }: TwitchLink, hash: string): Operation<
   const name = "ShareClipRenderStatus";
   return {
     name,
-    hashOption: "clipQueryHash",
-    body: persisted(name, { slug: id }, hash),
+    query: `query ${name}($slug: ID!) {
+      clip(slug: $slug) {
+        title durationSeconds thumbnailURL broadcaster { login } videoQualities { quality sourceURL }
+        playbackAccessToken(${PLAYER}) { value signature }
+      }
+    }`,
+    variables: { slug: id },
+    persisted: { hash, option: "clipQueryHash" },
     read: (data) => {
       const clip = expected(data, "clip", name);
       if (clip === undefined) return undefined;
@@ -102,12 +117,11 @@ export function clipOperation({ id, uri }: TwitchLink, hash: string): Operation<
 export function tokenOperation({ kind, id }: TwitchLink): Operation<AccessToken> {
   const isVideo = kind === "video";
   const member = isVideo ? "videoPlaybackAccessToken" : "streamPlaybackAccessToken";
-  const player = `params: {platform: "web", playerBackend: "mediaplayer", playerType: "site"}`;
   // Letters and digits only: nothing that could end the text.
-  const query = `{ ${member}(${isVideo ? "id" : "channelName"}: "${id}", ${player}) { value signature } }`;
+  const query = `{ ${member}(${isVideo ? "id" : "channelName"}: "${id}", ${PLAYER}) { value signature } }`;
   return {
     name: member,
-    body: { query },
+    query,
     read: (data) => {
       const found = expected(data, member, member);
       if (found === undefined) return undefined;
@@ -117,10 +131,6 @@ export function tokenOperation({ kind, id }: TwitchLink): Operation<AccessToken>
       return token;
     },
   };
-}
-
-function persisted(operationName: string, variables: JsonMembers, sha256Hash: string): JsonMembers {
-  return { operationName, variables, extensions: { persistedQuery: { version: 1, sha256Hash } } };
 }
 
 /** Undefined where it is null, or the whole is not there because of errors. */

@@ -21,24 +21,33 @@ export class StreamPlaylists {
 
   /** The playlist's address. Rejects with `unavailable` if it is not served: offline, removed, for subscribers only. */
   async find(link: TwitchLink, token: AccessToken, signal: AbortSignal): Promise<string> {
-    const { http, options } = this.#host;
-    const server = (options.playlistServer ?? SERVER).replace(/\/+$/, "");
-    const url = `${server}${pathOf(link)}?${queryOf(token)}`;
-    await this.#backend.run(async () => {
-      const answer = await http.request(url, { signal, sizeBytesMax: SIZE_BYTES_MAX });
-      if (answer.status === 404) throw new SourceError("unavailable", `Twitch: ${link.uri} is offline or gone`);
-      if (answer.status === 403) throw refusalOf(answer, link);
-      if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-      if (!answer.text.trimStart().startsWith("#EXTM3U")) {
-        throw new SourceError("changed", `the answer for the playlist of ${link.uri} is not a playlist`);
+    const server = (this.#host.options.playlistServer ?? SERVER).replace(/\/+$/, "");
+    return this.#backend.run(async () => {
+      for (const path of pathsOf(link)) {
+        const url = `${server}${path}?${queryOf(token)}`;
+        if (await this.#isThere(url, link, signal)) return url;
       }
+      throw new SourceError("unavailable", `Twitch: ${link.uri} is offline or gone`);
     });
-    return url;
+  }
+
+  /** False: HTTP 404. */
+  async #isThere(url: string, link: TwitchLink, signal: AbortSignal): Promise<boolean> {
+    const { http } = this.#host;
+    const answer = await http.request(url, { signal, sizeBytesMax: SIZE_BYTES_MAX });
+    if (answer.status === 404) return false;
+    if (answer.status === 403) throw refusalOf(answer, link);
+    if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
+    if (answer.text.trimStart().startsWith("#EXTM3U")) return true;
+    throw new SourceError("changed", `the answer for the playlist of ${link.uri} is not a playlist`);
   }
 }
 
-function pathOf({ kind, id }: TwitchLink): string {
-  return kind === "video" ? `/vod/${id}.m3u8` : `/api/channel/hls/${id}.m3u8`;
+/** Second version of the interface, which streamlink uses since February 2026, then the first. */
+function pathsOf({ kind, id }: TwitchLink): readonly string[] {
+  return kind === "video"
+    ? [`/vod/v2/${id}.m3u8`, `/vod/${id}.m3u8`]
+    : [`/api/v2/channel/hls/${id}.m3u8`, `/api/channel/hls/${id}.m3u8`];
 }
 
 function queryOf({ value, signature }: AccessToken): URLSearchParams {

@@ -9,12 +9,17 @@ const MESSAGE_LENGTH_MAX = 200;
 const SIZE_BYTES_MAX = 1024 * 1024;
 /** Statuses that mean a refused client id or token. */
 const REFUSALS = new Set([400, 401, 403]);
+/** Twitch has replaced its own text of a query, so the hash stands for nothing, or not for the text beside it. */
+const UNKNOWN_HASH = /PersistedQueryNotFound|sha does not match/i;
+const INTEGRITY = /integrity/i;
 
 export interface Operation<Value> {
   readonly name: string;
-  readonly body: JsonMembers;
-  /** Where its hash is set: what to change when Twitch does not know it. */
-  readonly hashOption?: string;
+  /** GraphQL text that requests what `read` needs. */
+  readonly query: string;
+  readonly variables?: JsonMembers;
+  /** SHA-256 of Twitch's own text of the query, which its page requests by hash, and the option that sets it. */
+  readonly persisted?: { readonly hash: string; readonly option: string };
   /** Reads the member `data`; undefined if the item does not exist. Throws a SourceError for an invalid answer. */
   readonly read: (data: Members) => Value | undefined;
 }
@@ -30,46 +35,92 @@ export class TwitchGql {
     this.#backend = host.backend("gql.twitch.tv");
   }
 
-  /** Runs an operation and returns the value read. A refused identity is renewed once. */
+  /** Runs an operation and returns the value read. A refused identity is replaced once. */
   async ask<Value>(operation: Operation<Value>, signal: AbortSignal): Promise<Value | undefined> {
     const identity = await this.#identity.get(signal);
     try {
       return await this.#backend.run(() => this.#attempt(operation, identity, signal));
     } catch (error) {
-      if (!(error instanceof IdentityRefusal) || !this.#identity.renew(identity)) throw error;
+      const isReplaced =
+        (error instanceof IntegrityRefusal && this.#identity.useOther(identity)) ||
+        (error instanceof IdentityRefusal && this.#identity.renew(identity));
+      if (!isReplaced) throw error;
     }
     const other = await this.#identity.get(signal);
     return this.#backend.run(() => this.#attempt(operation, other, signal));
   }
 
+  /** Sends hash and text together, and where the hash is unknown, the text alone: only a change of fields matters. */
   async #attempt<Value>(
     operation: Operation<Value>,
     identity: Identity,
     signal: AbortSignal,
   ): Promise<Value | undefined> {
+    let answer = await this.#post(withHash(operation), identity, signal);
+    if (operation.persisted !== undefined && UNKNOWN_HASH.test(firstMessage(answer) ?? "")) {
+      answer = await this.#post(withoutHash(operation), identity, signal);
+    }
+    const data = membersOf(answer.data);
+    const value = operation.read(data);
+    // An error in a successful answer concerns a part of it that is not used here.
+    if (value !== undefined) return value;
+    throwFirst(firstMessage(answer), operation);
+    if (Object.keys(data).length > 0) return undefined;
+    throw new SourceError("changed", `Twitch answered the query ${operation.name} without data`);
+  }
+
+  async #post(body: JsonMembers, identity: Identity, signal: AbortSignal): Promise<Members> {
     const { http } = this.#host;
     const answer = await http.request(ADDRESS, {
       signal,
-      body: operation.body,
+      body,
       sizeBytesMax: SIZE_BYTES_MAX,
       headers: { "client-id": identity.clientId, "x-device-id": identity.deviceId },
     });
-    if (REFUSALS.has(answer.status)) throw new IdentityRefusal(answer.status);
+    const isUnknownHash = answer.status === 400 && UNKNOWN_HASH.test(answer.text);
+    if (isUnknownHash) return { errors: [{ message: UNKNOWN_HASH.exec(answer.text)?.[0] }] };
+    if (REFUSALS.has(answer.status)) {
+      if (INTEGRITY.test(answer.text)) throw new IntegrityRefusal();
+      const advice = "set plugins.twitch.clientId to another";
+      throw new IdentityRefusal(`gql.twitch.tv refuses the client id (HTTP ${answer.status}); ${advice}`);
+    }
     if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-    const { data, errors } = membersOf(parsed(answer.text));
-    const value = operation.read(membersOf(data));
-    // An error in a successful answer concerns a part of it that is not used here.
-    if (value !== undefined) return value;
-    throwFirst(listOf(errors), operation);
-    if (Object.keys(membersOf(data)).length > 0) return undefined;
-    throw new SourceError("changed", `Twitch answered the query ${operation.name} without data`);
+    const found = parsed(answer.text);
+    // Several queries at once are answered by a list, and so may one be.
+    return membersOf(Array.isArray(found) ? found[0] : found);
   }
 }
 
 class IdentityRefusal extends SourceError {
-  constructor(status: number) {
-    super("changed", `gql.twitch.tv refuses the client id (HTTP ${status}); set plugins.twitch.clientId to another`);
+  constructor(reason: string) {
+    super("changed", reason);
   }
+}
+
+/** Twitch asks some clients for a token that only a browser can make. */
+class IntegrityRefusal extends IdentityRefusal {
+  constructor() {
+    super(
+      "Twitch takes this node for a robot (failed integrity check); set plugins.twitch.clientId to another client id," +
+        " or plugins.twitch.proxy to leave by another address",
+    );
+  }
+}
+
+function withHash({ name: operationName, query, variables, persisted }: Operation<unknown>): JsonMembers {
+  if (persisted === undefined) return { query };
+  const extensions = { persistedQuery: { version: 1, sha256Hash: persisted.hash } };
+  return { operationName, query, variables: variables ?? {}, extensions };
+}
+
+/** Variables that only Twitch's own text declares are left out. */
+function withoutHash({ name: operationName, query, variables = {} }: Operation<unknown>): JsonMembers {
+  const declared = Object.entries(variables).filter(([name]) => query.includes(`$${name}`));
+  return { operationName, query, variables: Object.fromEntries(declared) };
+}
+
+function firstMessage({ errors }: Members): string | undefined {
+  return trimmedText(membersOf(listOf(errors)[0]).message)?.slice(0, MESSAGE_LENGTH_MAX);
 }
 
 function parsed(text: string): unknown {
@@ -81,15 +132,12 @@ function parsed(text: string): unknown {
   }
 }
 
-function throwFirst(errors: readonly unknown[], { name, hashOption }: Operation<unknown>): void {
-  const message = trimmedText(membersOf(errors[0]).message)?.slice(0, MESSAGE_LENGTH_MAX);
+function throwFirst(message: string | undefined, { name, persisted }: Operation<unknown>): void {
   if (message === undefined) return;
-  if (message === "PersistedQueryNotFound") {
-    const advice = hashOption === undefined ? "" : `; set plugins.twitch.${hashOption} to its new hash`;
-    throw new SourceError(
-      "changed",
-      `Twitch does not know the query ${name} any more (PersistedQueryNotFound)${advice}`,
-    );
+  if (INTEGRITY.test(message)) throw new IntegrityRefusal();
+  if (UNKNOWN_HASH.test(message)) {
+    const advice = persisted === undefined ? "" : `; set plugins.twitch.${persisted.option} to its new hash`;
+    throw new SourceError("changed", `Twitch does not know the query ${name} any more (${message})${advice}`);
   }
   const isBusy = /^service (timeout|error|unavailable)/i.test(message);
   throw new SourceError(isBusy ? "busy" : "changed", `Twitch did not answer the query ${name}: ${message}`);

@@ -24,15 +24,18 @@ interface ArgumentsOptions {
   readonly countMax: number;
   /** Replace the default arguments; empty: the defaults. */
   readonly customArgs: readonly string[];
+  /** Those that give it a JavaScript runtime. */
+  readonly runtimeArgs: readonly string[];
   /** The format that was played last. */
   readonly variant?: string | undefined;
 }
 
-export function argumentsFor({ target, countMax, customArgs, variant }: ArgumentsOptions): string[] {
+export function argumentsFor({ target, countMax, customArgs, runtimeArgs, variant }: ArgumentsOptions): string[] {
   const formats = variant !== undefined && FORMAT_NAME.test(variant) ? `${variant}/${FORMATS}` : FORMATS;
   const own = ["--flat-playlist", "--socket-timeout", "10", `--format=${formats}`];
   return [
     ...FIXED,
+    ...runtimeArgs,
     // The generic extractor would fetch any page that a client names.
     ...(target.mayGuess ? [] : ["--use-extractors=default,-generic"]),
     ...["--playlist-end", String(countMax)],

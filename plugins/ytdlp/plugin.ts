@@ -14,6 +14,7 @@ import {
 import { webAddressIn } from "../reading/address.ts";
 import type { Members } from "../reading/json.ts";
 import { type ParsedIdentifier, pageTarget, readIdentifier, type Target } from "./identifiers.ts";
+import type { NodeProcess } from "./js-runtime.ts";
 import { YTDLP_MANIFEST } from "./manifest.ts";
 import { Program, type YtDlpHost } from "./program.ts";
 import { UnsupportedLink } from "./program-errors.ts";
@@ -26,23 +27,28 @@ const LINKS = { ttlMs: 10 * 60_000, entriesMax: 500 };
 /** Remaining life of a cached link that is still used. */
 const LINK_REST_MS = 2 * 60_000;
 
-export default definePlugin({
-  name: YTDLP_MANIFEST.name,
-  version: YTDLP_MANIFEST.version,
-  apiVersion: 1,
-  config: YTDLP_MANIFEST.config,
-  setup(host) {
-    const sites = readSites(host.options.sites);
-    if (sites.wrong.length > 0) {
-      host.log.warn("option sites: entries that are not hosts, or too many, are ignored", {
-        sites: sites.wrong.join(", "),
-      });
-    }
-    const program = new Program(host);
-    for (const source of sourcesOf(sites)) host.addSource(new YtDlpSource(host, { program, source }));
-    void program.introduce();
-  },
-});
+export default ytDlpPlugin(process);
+
+/** `node`: whose Node.js yt-dlp may use. */
+export function ytDlpPlugin(node: NodeProcess) {
+  return definePlugin({
+    name: YTDLP_MANIFEST.name,
+    version: YTDLP_MANIFEST.version,
+    apiVersion: 1,
+    config: YTDLP_MANIFEST.config,
+    setup(host) {
+      const sites = readSites(host.options.sites);
+      if (sites.wrong.length > 0) {
+        host.log.warn("option sites: entries that are not hosts, or too many, are ignored", {
+          sites: sites.wrong.join(", "),
+        });
+      }
+      const program = new Program(host, node);
+      for (const source of sourcesOf(sites)) host.addSource(new YtDlpSource(host, { program, source }));
+      void program.introduce();
+    },
+  });
+}
 
 class YtDlpSource implements Source {
   readonly name: string;

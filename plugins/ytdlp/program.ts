@@ -10,6 +10,7 @@ import {
 import { type Members, objectOf } from "../reading/json.ts";
 import { argumentsFor } from "./arguments.ts";
 import type { Target } from "./identifiers.ts";
+import { findRuntime, NO_JS_RUNTIME_ADVICE, type NodeProcess, runtimeArguments } from "./js-runtime.ts";
 import type { YTDLP_MANIFEST } from "./manifest.ts";
 import { errorOf } from "./program-errors.ts";
 
@@ -34,19 +35,27 @@ interface Question {
 
 export class Program {
   readonly #host: YtDlpHost;
+  readonly #node: NodeProcess;
   readonly #versions: Cache<string>;
   #isAgeReported = false;
 
-  constructor(host: YtDlpHost) {
+  constructor(host: YtDlpHost, node: NodeProcess) {
     this.#host = host;
+    this.#node = node;
     this.#versions = host.cache(VERSION, { ttlMs: VERSION_TTL_MS, entriesMax: 1 });
   }
 
-  /** Logs once if the program is missing or old. Never rejects. */
+  /** Logs once if the program is missing or old, or has no JavaScript runtime. Never rejects. */
   async introduce(): Promise<void> {
-    const { log, signal } = this.#host;
+    const { log, signal, options } = this.#host;
     try {
-      log.debug("yt-dlp found", { version: await this.#version(signal) });
+      const version = await this.#version(signal);
+      log.debug("yt-dlp found", { version });
+      const customArgs = [...options.customLoadArgs, ...options.customPlaybackArgs];
+      const run: YtDlpHost["run"] = (...call) => this.#host.run(...call);
+      if ((await findRuntime({ version, customArgs, node: this.#node }, run, signal)) !== undefined) return;
+      const consequence = "yt-dlp has no JavaScript runtime, so YouTube gives it few formats or none";
+      log.warn(`${consequence}; ${NO_JS_RUNTIME_ADVICE}`, { version, node: this.#node.versions.node });
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
@@ -57,16 +66,17 @@ export class Program {
   /** The object that it prints. Rejects with a SourceError, an UnsupportedLink among them. */
   async ask(question: Question, signal: AbortSignal): Promise<Members> {
     // A missing program is not the fault of a site.
-    await this.#version(signal);
-    const work = () => this.#run(question, signal);
+    const version = await this.#version(signal);
+    const work = () => this.#run(question, version, signal);
     const { backend } = question.target;
     return backend === undefined ? work() : this.#host.backend(backend).run(work);
   }
 
-  async #run({ purpose, ...details }: Question, signal: AbortSignal): Promise<Members> {
+  async #run({ purpose, ...details }: Question, version: string, signal: AbortSignal): Promise<Members> {
     const { path, customLoadArgs, customPlaybackArgs, timeoutMs, concurrency } = this.#host.options;
     const customArgs = purpose === "load" ? customLoadArgs : customPlaybackArgs;
-    const args = argumentsFor({ ...details, customArgs });
+    const runtimeArgs = runtimeArguments({ version, customArgs, node: this.#node });
+    const args = argumentsFor({ ...details, customArgs, runtimeArgs });
     const limits = { timeoutMs, outputBytesMax: OUTPUT_BYTES_MAX, concurrencyMax: concurrency };
     const result = await this.#host.run(path, { args, signal, ...limits }).catch((error: unknown) => {
       // The program may have been removed: search for it again before the next run.

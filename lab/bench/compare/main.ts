@@ -7,7 +7,7 @@ import { cpus } from "node:os";
 import { typedCommand } from "../../programs.ts";
 import { makeBenchMedia } from "../media.ts";
 import { NodeTrouble } from "../trouble.ts";
-import { type BenchRunOptions, parseBenchOptions, USAGE, WrongArgument } from "./options.ts";
+import { type BenchRunOptions, expectedSeconds, parseBenchOptions, USAGE, WrongArgument } from "./options.ts";
 import { emptyRamp, type RampResult, runRamp } from "./ramp.ts";
 import { emptyResult, playersOf, type RunEnvironment, runRounds, type WorkloadResult } from "./rounds.ts";
 import { CAVEAT, type RunResult, rampTable, runChart, runJson, summaryTable, workloadTable } from "./run-report.ts";
@@ -41,7 +41,7 @@ async function run(asked: BenchRunOptions): Promise<number> {
     `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node.js ${process.version}, ${new Date().toISOString()}, ` +
       `DAVE ${asked.daveVersion === 0 ? "off" : "on"}`,
   ];
-  console.log(`${about.join("\n")}\n${CAVEAT}\n`);
+  console.log(`${about.join("\n")}\n${CAVEAT}\n${plannedText(asked)}\n`);
   const mediaRoot = asked.mediaRoot ?? (await makeBenchMedia(asked.seconds + SONG_SECONDS_MORE));
   const workloads: WorkloadResult[] = [];
   const ramps: RampResult[] = [];
@@ -67,6 +67,16 @@ async function run(asked: BenchRunOptions): Promise<number> {
     if (asked.mediaRoot === undefined) await rm(mediaRoot, { recursive: true, force: true });
   }
   return trouble === undefined ? 0 : 1;
+}
+
+/** Which nodes are measured, and how long it takes. */
+function plannedText(asked: BenchRunOptions): string {
+  const { plans, workloads, rounds } = asked;
+  const names = plans.map(({ name }) => name).join(" and ");
+  const who = plans.length > 1 ? names : `${names} alone: --against names a node to compare it with`;
+  const seconds = expectedSeconds(asked);
+  const length = seconds === undefined ? "until a node fails" : `about ${Math.ceil(seconds / 60)} min`;
+  return `Measuring ${who}; ${workloads.length} workloads, ${rounds} rounds, ${length} on a quiet machine.`;
 }
 
 async function measureAll(

@@ -30,6 +30,16 @@ export interface BenchRunOptions {
 export class WrongArgument extends Error {}
 
 const RAMPED = ["passthrough", "mp3"];
+/** What --quick stands for; each can be set otherwise. */
+const QUICK = { rounds: "4", seconds: "4", settle: "2" };
+const FULL = { rounds: "6", seconds: "10", settle: "4" };
+const QUICK_WORKLOADS = "idle,passthrough,mp3,filters";
+/** Besides window and settling, on a quiet machine: players join and leave. */
+const OVERHEAD_SECONDS = 4;
+/** Per workload: nodes and fake Discord start and end. */
+const START_SECONDS = 6;
+/** Making the songs. */
+const MEDIA_SECONDS = 20;
 const URL_START = /^https?:\/\//;
 const THIS_MACHINE = /^(127\.[\d.]+|localhost|\[::1\])$/;
 
@@ -41,6 +51,7 @@ export const USAGE = `${typedCommand("compare")} [options]
   --pid NUMBER           its process id, if it cannot be found by its port
   --start-seconds N      time limit for a node to start (60)
   --only NAMES           workloads: ${WORKLOADS.map(({ name }) => name).join(", ")}
+  --quick                ${QUICK_WORKLOADS} in ${QUICK.rounds} rounds of ${QUICK.seconds} s: some minutes
   --rounds N             measurements of each node (6: an even number, so that each is first as often)
   --seconds N            length of each measurement (10); --settle N: time before it (4)
   --players N            players of each workload, in place of its default
@@ -52,7 +63,8 @@ export const USAGE = `${typedCommand("compare")} [options]
   --json FILE, --svg FILE`;
 
 export function parseBenchOptions(args: readonly string[]): BenchRunOptions {
-  const values = readArguments(args);
+  const given = readArguments(args);
+  const values = { ...(given.quick ? QUICK : FULL), ...withoutUndefined(given) };
   const number = (name: keyof typeof values, least: number, most: number): number => {
     const value = Number(values[name]);
     if (Number.isFinite(value) && value >= least && value <= most) return value;
@@ -62,7 +74,7 @@ export function parseBenchOptions(args: readonly string[]): BenchRunOptions {
   const other = values.against === undefined ? [] : [planOf(values.against, { ...values, startMsMax })];
   return {
     plans: [{ name: "tonearm", command: { ...ownNode(), startMsMax } }, ...other],
-    workloads: selectedWorkloads(values.only ?? (values.ramp ? RAMPED.join(",") : undefined), values.ramp),
+    workloads: selectedWorkloads(values.only ?? defaultNames(values), values.ramp),
     rounds: number("rounds", 1, 100),
     seconds: number("seconds", 0.5, 300),
     settleSeconds: number("settle", 0, 60),
@@ -74,6 +86,20 @@ export function parseBenchOptions(args: readonly string[]): BenchRunOptions {
     jsonPath: values.json,
     svgPath: values.svg,
   };
+}
+
+/** How long a run takes on a quiet machine, seconds; undefined with --ramp: until a node fails. */
+export function expectedSeconds(options: BenchRunOptions): number | undefined {
+  const { plans, workloads, rounds, seconds, settleSeconds, mediaRoot, ramp } = options;
+  if (ramp !== undefined) return undefined;
+  const ofRound = seconds + settleSeconds + OVERHEAD_SECONDS;
+  const ofWorkload = START_SECONDS + plans.length * rounds * ofRound;
+  return workloads.length * ofWorkload + (mediaRoot === undefined ? MEDIA_SECONDS : 0);
+}
+
+function withoutUndefined<Values extends object>(values: Values): Values {
+  // Only members that may be undefined are left out.
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
 }
 
 function readArguments(args: readonly string[]) {
@@ -89,9 +115,10 @@ function readArguments(args: readonly string[]) {
         password: text("youshallnotpass"),
         pid: maybe,
         only: maybe,
-        rounds: text("6"),
-        seconds: text("10"),
-        settle: text("4"),
+        quick: off,
+        rounds: maybe,
+        seconds: maybe,
+        settle: maybe,
         players: maybe,
         rate: text("3000"),
         ramp: off,
@@ -139,6 +166,12 @@ function readUrl(text: string): URL {
   } catch {
     throw new WrongArgument(`--against ${text} is no URL`);
   }
+}
+
+/** Undefined: all. */
+function defaultNames({ ramp, quick }: { readonly ramp: boolean; readonly quick: boolean }): string | undefined {
+  if (ramp) return RAMPED.join(",");
+  return quick ? QUICK_WORKLOADS : undefined;
 }
 
 function selectedWorkloads(names: string | undefined, isRamp: boolean): readonly Workload[] {

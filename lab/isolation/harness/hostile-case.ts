@@ -11,7 +11,7 @@ export interface HostileCase {
   readonly name: string;
   /** One line: the input that is sent. */
   readonly what: string;
-  /** One of the twelve most telling cases in the least time (`--quick`). */
+  /** One of the most telling cases in the least time (`--quick`). */
   readonly isQuick?: boolean;
   /** How long its hostile tracks play, in seconds. Default 4. */
   readonly seconds?: number;

@@ -37,6 +37,14 @@ export function judge(measured: Measured): string[] {
   return [...lossesIn(measured), ...measured.delays, ...delaysIn(measured)];
 }
 
+/** The problems that occur at each attempt, with whatever figures; as the last one words them. */
+export function repeatedProblems(attempts: readonly { readonly problems: readonly string[] }[]): readonly string[] {
+  const kindOf = (problem: string): string => problem.replaceAll(/\d+(?:\.\d+)?/g, "0");
+  const isIn = (problem: string, { problems }: { readonly problems: readonly string[] }): boolean =>
+    problems.some((other) => kindOf(other) === kindOf(problem));
+  return attempts.at(-1)?.problems.filter((problem) => attempts.every((each) => isIn(problem, each))) ?? [];
+}
+
 /** Problems that a busy machine never causes. */
 export function lossesIn({ losses, lostWorkers, hasNodeEnded }: Measured): string[] {
   return [

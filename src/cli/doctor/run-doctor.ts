@@ -19,6 +19,7 @@ import {
 } from "./audio-checks.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
+import { ytDlpCheck } from "./plugin-checks.ts";
 
 /** The process environment of the doctor. */
 export interface DoctorContext {
@@ -90,11 +91,13 @@ const runtimeCheck: Check = {
   }),
 };
 
-function configuredChecks({ server, routePlanner }: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
+function configuredChecks(config: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
+  const { server, routePlanner } = config;
   return [
     ...(isNodeRunning === true ? [] : [portCheck(server)]),
     ...accessChecks(server),
     ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
+    ...ytDlpCheck(config),
   ];
 }
 

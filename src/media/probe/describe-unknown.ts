@@ -16,11 +16,11 @@ export function describeUnknown(head: Uint8Array, mimeType?: string): NodeError 
   return new NodeError("media-unknown-format", `unknown file format: ${describe(head)}`);
 }
 
-/** RSS or Atom. A page is not a feed, even if its MIME type says so. */
+/** RSS or Atom, also where their elements have a prefix. A page is not a feed, even if its MIME type says so. */
 function isFeed(head: Uint8Array, mimeType: string | undefined): boolean {
   const start = startOf(head);
   if (!start.startsWith("<") || PAGE.test(start)) return false;
-  return /^application\/(rss|atom)\+xml\b/i.test(mimeType ?? "") || /<(rss|feed)[\s>]/.test(start);
+  return /^application\/(rss|atom)\+xml\b/i.test(mimeType ?? "") || /<([\w.-]+:)?(rss|feed)[\s>]/.test(start);
 }
 
 /** The start of a text, in lower case. */

@@ -78,6 +78,25 @@ describe("a track", () => {
     for (const secret of [site.host, site.username, site.password]) expect(everything).not.toContain(secret);
   });
 
+  it.each([
+    ["its file", [{ RunTimeTicks: 90_000_000 }], 9000],
+    ["the first file that has one", [{}, { RunTimeTicks: 0 }, { RunTimeTicks: 80_000_000 }], 8000],
+  ])("a track without a length has that of %s", async (_whose, MediaSources, length) => {
+    const { site, bench } = await atHome({ items: [{ Id: jellyfinId(1), Type: "Audio", Name: "A", MediaSources }] });
+    const [track] = await bench.loadTracks("jellyfin", song(1));
+    expect(track?.info).toMatchObject({ title: "A", length });
+    expect(site.requests("/Items").at(-1)?.query.get("fields")).toContain("MediaSources");
+  });
+
+  it.each([[[]], [{}], ["x"], [null], [[{ RunTimeTicks: "9" }]]])(
+    "a track without a length and with files of %j has none",
+    async (MediaSources) => {
+      const { bench } = await atHome({ items: [{ Id: jellyfinId(1), Type: "Audio", Name: "A", MediaSources }] });
+      const [track] = await bench.loadTracks("jellyfin", song(1));
+      expect(track?.info.length).toBeGreaterThan(100_000_000);
+    },
+  );
+
   it("a track without artists has its album's artist", async () => {
     const { bench } = await atHome();
     const [track] = await bench.loadTracks("jellyfin", song(3));

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { rssFeed } from "../../../lab/sites/podcasts.ts";
 import { type Feed, FeedReader, type FeedReaderOptions } from "../../../plugins/podcasts/feed-reader.ts";
@@ -94,6 +95,116 @@ test("a feed in Atom, and one in RSS 1.0, is read completely", () => {
     title: "Old",
     episodes: [{ title: "First", publishedMs: Date.UTC(2020, 0, 1) }],
   });
+});
+
+const ONE = { title: "One", enclosureUrl: "https://example.com/1.mp3" };
+const ATOM = "http://www.w3.org/2005/Atom";
+const ITUNES = "http://www.itunes.com/dtds/podcast-1.0.dtd";
+const MP3 = 'url="https://example.com/1.mp3" type="audio/mpeg"';
+
+test.each([
+  [
+    "Atom with a prefix, as recorded",
+    readFileSync(new URL("../../fixtures/podcasts/prefixed-atom.xml", import.meta.url), "utf8"),
+  ],
+  [
+    "RSS with a prefix of a namespace",
+    `<x:rss xmlns:x="http://backend.userland.com/rss2"><x:channel><x:title>Show</x:title>
+    <x:item><x:title>One</x:title><x:enclosure ${MP3}/></x:item></x:channel></x:rss>`,
+  ],
+  [
+    "RSS with a prefix that is bound to nothing",
+    `<x:rss><x:channel><x:title>Show</x:title><x:item><x:title>One</x:title><x:enclosure ${MP3}/></x:item></x:channel>
+    </x:rss>`,
+  ],
+  [
+    "RSS whose root alone has a prefix",
+    `<x:rss xmlns:x="urn:x"><channel><title>Show</title><item><title>One</title><enclosure ${MP3}/></item></channel>
+    </x:rss>`,
+  ],
+  [
+    "Atom with two prefixes of its namespace",
+    `<feed xmlns="${ATOM}" xmlns:a="${ATOM}"><a:title>Show</a:title><a:entry><title>One</title>
+    <a:link rel="enclosure" type="audio/mpeg" href="https://example.com/1.mp3"/></a:entry></feed>`,
+  ],
+  [
+    "RSS 1.0 with a prefix, and its module for enclosures",
+    `<RDF xmlns="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:r="http://purl.org/rss/1.0/"
+      xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://purl.oclc.org/net/rss_2.0/enc#">
+    <r:channel rdf:about="x"><r:title>Show</r:title></r:channel><r:item><r:title>One</r:title>
+    <e:enclosure rdf:resource="https://example.com/1.mp3" enc:type="audio/mpeg"/></r:item></RDF>`,
+  ],
+])("a feed in %s is read", (_what, text) => {
+  expect(readFeed(text).feed).toMatchObject({ title: "Show", episodes: [ONE] });
+});
+
+test.each([
+  ["another prefix", `xmlns:it="${ITUNES}"`, "it"],
+  ["the prefix bound to nothing", "", "itunes"],
+  ["the namespace spelled otherwise", 'xmlns:it="HTTPS://www.itunes.com/DTDs/Podcast-1.0.dtd/"', "it"],
+  ["an unknown namespace", 'xmlns:itunes="urn:x"', "itunes"],
+])("members of iTunes are read with %s", (_what, binding, prefix) => {
+  const { feed } = readFeed(`<rss ${binding}><channel><title>Show</title><${prefix}:author>Ann</${prefix}:author>
+    <item><title>One</title><${prefix}:duration>1:00</${prefix}:duration><${prefix}:image href="https://example.com/1.png"/>
+    <enclosure ${MP3}/></item></channel></rss>`);
+  expect(feed).toMatchObject({
+    author: "Ann",
+    episodes: [{ ...ONE, lengthMs: 60_000, imageUrl: "https://example.com/1.png" }],
+  });
+});
+
+test("namespaces hold within the element that binds them only", () => {
+  const { feed } = readFeed(`<rss xmlns:a="${ITUNES}"><channel><title>Show</title>
+    <item><title>One</title><media xmlns:a="http://purl.org/dc/elements/1.1/" xmlns="${ITUNES}"><duration>9</duration></media>
+    <a:duration>1:00</a:duration><duration xmlns="${ITUNES}">2:00</duration><enclosure ${MP3}/></item></channel></rss>`);
+  expect(feed).toMatchObject({ title: "Show", episodes: [{ ...ONE, lengthMs: 60_000 }] });
+});
+
+test("a default namespace in a description does not change what follows", () => {
+  const { feed } = readFeed(`<feed xmlns="${ATOM}"><title>Show</title><entry><content type="xhtml">
+    <div xmlns="http://www.w3.org/1999/xhtml"><link rel="enclosure" href="https://example.com/x.mp3"/></div></content>
+    <title>One</title><link rel="enclosure" href="https://example.com/1.mp3"/></entry></feed>`);
+  expect(feed).toMatchObject({ title: "Show", episodes: [ONE] });
+});
+
+test.each([
+  ["m:content", '<m:content url="https://example.com/1.mp3" type="audio/mpeg"/>'],
+  ["a group", '<m:group><m:content url="https://example.com/1.mp3" type="audio/mpeg"/></m:group>'],
+  ["medium alone", '<m:content url="https://example.com/1.mp3" medium="audio"/>'],
+  [
+    "medium beside a picture",
+    '<m:content url="https://example.com/1.jpg" medium="image"/><m:content medium="Audio" url="https://example.com/1.mp3"/>',
+  ],
+  [
+    "audio after video",
+    '<m:content url="https://example.com/1.mp4" medium="video"/><m:content url="https://example.com/1.mp3" medium="audio"/>',
+  ],
+])("the audio of Media RSS is found by %s", (_what, content) => {
+  const { feed } = readFeed(`<rss xmlns:m="http://search.yahoo.com/mrss/"><channel><title>Show</title>
+    <item><title>One</title>${content}</item></channel></rss>`);
+  expect(feed).toMatchObject({ title: "Show", episodes: [ONE] });
+});
+
+test.each(["audio", "video"])("an episode of Media RSS with the medium %s alone needs no file name", (medium) => {
+  const { feed } = readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>
+    <media:content url="https://example.com/play?id=1" medium="${medium}"/></item></channel></rss>`);
+  expect(feed?.episodes).toMatchObject([{ enclosureUrl: "https://example.com/play?id=1", enclosureType: undefined }]);
+});
+
+test("an episode without a duration has that of its audio in Media RSS", () => {
+  const lengths = (more: string) =>
+    readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>${more}
+    <media:content url="https://example.com/1.ogg" medium="audio" duration="120"/></item></channel></rss>`).feed?.episodes.map(
+      ({ lengthMs }) => lengthMs,
+    );
+  expect(lengths("")).toEqual([120_000]);
+  expect(lengths("<itunes:duration>60</itunes:duration>")).toEqual([60_000]);
+});
+
+test("a picture that calls itself audio is not an episode", () => {
+  const { feed } = readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>
+    <media:content url="https://example.com/1.jpg" type="image/jpeg" medium="audio"/></item></channel></rss>`);
+  expect(feed?.episodes).toEqual([]);
 });
 
 test("episodes are sorted newest first, and no more is read than needed", () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TwitchSite } from "../../../lab/sites/twitch.ts";
+import { TWITCH_MANIFEST } from "../../../plugins/twitch/manifest.ts";
 import twitch from "../../../plugins/twitch/plugin.ts";
 import { createTrack } from "../../../src/track/track.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -134,7 +135,7 @@ test("a channel plays from its playlist, which expires with its token", async ()
   const link = await bench.resolve("twitch", track?.encoded ?? "");
   if (link.kind !== "link") throw new Error("no link");
   const url = new URL(link.url);
-  expect(`${url.origin}${url.pathname}`).toBe("https://usher.ttvnw.net/api/channel/hls/stand_in.m3u8");
+  expect(`${url.origin}${url.pathname}`).toBe("https://usher.ttvnw.net/api/v2/channel/hls/stand_in.m3u8");
   expect(Object.fromEntries(url.searchParams)).toMatchObject({
     sig: "5167",
     allow_source: "true",
@@ -147,16 +148,18 @@ test("a channel plays from its playlist, which expires with its token", async ()
 
 test("a past broadcast plays from its playlist", async () => {
   const link = await bench.resolve("twitch", encodedWith(VIDEO));
-  expect(link).toMatchObject({ url: expect.stringMatching(/^https:\/\/usher\.ttvnw\.net\/vod\/123456789\.m3u8\?/) });
+  expect(link).toMatchObject({
+    url: expect.stringMatching(/^https:\/\/usher\.ttvnw\.net\/vod\/v2\/123456789\.m3u8\?/),
+  });
 });
 
 test("playlists are requested from the operator's server, if one is set", async () => {
   bench = await start({ options: { playlistServer: stand.playlistServer } });
   const link = await bench.resolve("twitch", encodedWith(LIVE));
   if (link.kind !== "link") throw new Error("no link");
-  expect(link.url.startsWith(`${stand.playlistServer}/api/channel/hls/stand_in.m3u8?`)).toBe(true);
+  expect(link.url.startsWith(`${stand.playlistServer}/api/v2/channel/hls/stand_in.m3u8?`)).toBe(true);
   const master = await (await fetch(link.url)).text();
-  expect(master).toContain('VIDEO="audio_only"');
+  expect(master).toContain('STABLE-VARIANT-ID="audio_only"');
 });
 
 test("a refused playlist is requested with a new token", async () => {
@@ -201,15 +204,96 @@ test.each([
   expect(stand.site.requestsTo("usher.ttvnw.net")).toEqual([]);
 });
 
-test.each([
+const QUERIES = [
   ["StreamMetadata", LIVE, "persistedQueryHash"],
   ["VideoMetadata", VIDEO, "videoQueryHash"],
   ["ShareClipRenderStatus", CLIP, "clipQueryHash"],
-])("an unknown hash of %s is reported with the option that fixes it", async (query, identifier, option) => {
-  bench = await start({ options: { [option]: "0".repeat(64) } });
-  const trouble = await troubleWith(bench.load("twitch", identifier));
+] as const;
+
+test.each(QUERIES)(
+  "an outdated hash of %s changes nothing: its text is sent beside it",
+  async (_query, link, option) => {
+    const expected = await bench.loadTracks("twitch", link);
+    const outdated = await start({ options: { [option]: "0".repeat(64) } });
+    expect(await outdated.loadTracks("twitch", link)).toEqual(expected);
+    expect(stand.site.requestsTo("gql.twitch.tv")).toHaveLength(2);
+    outdated.close();
+  },
+);
+
+test.each(QUERIES)("where an outdated hash of %s is refused, its text is sent alone", async (_query, link, option) => {
+  stand.unknownHash = "refused";
+  const outdated = await start({ options: { [option]: "0".repeat(64) } });
+  expect(await outdated.loadTracks("twitch", link)).toHaveLength(1);
+  const [first, second] = stand.site.requestsTo("gql.twitch.tv").map(({ body }) => JSON.parse(body));
+  expect(first).toHaveProperty("extensions.persistedQuery.sha256Hash", "0".repeat(64));
+  expect(second).not.toHaveProperty("extensions");
+  for (const name of Object.keys(second.variables)) expect(second.query).toContain(`$${name}:`);
+  outdated.close();
+});
+
+test("a hash that is refused with HTTP 400 as not that of the text does not look like a refused client id", async () => {
+  const json = { errors: [{ message: "provided sha does not match query" }] };
+  stand.site.fail({ at: GQL, outcome: { status: 400, json }, times: 1 });
+  expect(await bench.loadTracks("twitch", LIVE)).toHaveLength(1);
+  expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(1);
+});
+
+test("a clip of an outdated hash plays", async () => {
+  const outdated = await start({ options: { clipQueryHash: "0".repeat(64) } });
+  const link = await outdated.resolve("twitch", encodedWith(CLIP));
+  expect(link).toMatchObject({ url: expect.stringContaining("q=480") });
+  outdated.close();
+});
+
+test.each(QUERIES)("a query %s that is refused as hash and as text is reported with its option", async (...tried) => {
+  const [query, link, option] = tried;
+  stand.site.fail({ at: GQL, outcome: { json: { errors: [{ message: "PersistedQueryNotFound" }] } } });
+  const trouble = await troubleWith(bench.load("twitch", link));
   expect(trouble).toMatchObject({ code: "site-changed", severity: "suspicious" });
   expect(trouble.message).toContain(`${query} any more (PersistedQueryNotFound); set plugins.twitch.${option}`);
+});
+
+test("Twitch is asked as a browser", async () => {
+  const http = { userAgent: TWITCH_MANIFEST.userAgent, proxyUrl: undefined };
+  bench = await start({ settings: { http: { ...http, connectTimeoutMs: 3000, socketTimeoutMs: 3000 } } });
+  await bench.resolve("twitch", encodedWith(LIVE));
+  const asked = stand.site.requests.map(({ host, headers }) => [host, headers["user-agent"]?.slice(0, 8)]);
+  const hosts = ["www.twitch.tv", "gql.twitch.tv", "usher.ttvnw.net"];
+  expect(asked).toEqual(hosts.map((host) => [host, "Mozilla/"]));
+});
+
+test("a client id that fails the integrity check is replaced by another one, for later requests too", async () => {
+  stand.distrusted.add(stand.clientId);
+  await bench.loadTracks("twitch", LIVE);
+  await bench.loadTracks("twitch", VIDEO);
+  const ids = stand.site.requestsTo("gql.twitch.tv").map(({ headers }) => headers["client-id"]);
+  const other = "ue6666qo983tsx6so1t0vnawi233wa";
+  expect(ids).toEqual([stand.clientId, other, other]);
+});
+
+test("an integrity check that fails for both client ids is reported with what may help", async () => {
+  stand.site.fail({ at: GQL, outcome: { json: { errors: [{ message: "failed integrity check" }] } } });
+  const trouble = await troubleWith(bench.load("twitch", LIVE));
+  expect(trouble).toMatchObject({ code: "site-changed", message: expect.stringContaining("plugins.twitch.clientId") });
+  expect(trouble.message).toContain("plugins.twitch.proxy");
+  expect(stand.site.requestsTo("gql.twitch.tv")).toHaveLength(2);
+});
+
+test("an operator's client id that fails the integrity check is not replaced", async () => {
+  bench = await start({ options: { clientId: stand.clientId } });
+  stand.distrusted.add(stand.clientId);
+  await troubleWith(bench.load("twitch", LIVE));
+  expect(stand.site.requestsTo("gql.twitch.tv")).toHaveLength(1);
+});
+
+test.each([
+  [LIVE, "/api/channel/hls/stand_in.m3u8"],
+  [VIDEO, "/vod/123456789.m3u8"],
+])("%s plays where Twitch serves only the first version of its playlists", async (identifier, path) => {
+  stand.usherVersions = [1];
+  const link = await bench.resolve("twitch", encodedWith(identifier));
+  expect(link.kind === "link" && new URL(link.url).pathname).toBe(path);
 });
 
 test("a refused client id is read again once", async () => {
@@ -270,6 +354,12 @@ test.each([
 ] as const)("an answer of %s is reported as what it is", async (_name, outcome, code) => {
   stand.site.fail({ at: GQL, outcome });
   expect(await troubleWith(bench.load("twitch", LIVE))).toMatchObject({ code, severity: "suspicious" });
+});
+
+test("an answer in a list of one is read", async () => {
+  const data = { user: { stream: { id: "1" }, lastBroadcast: { title: "Fine" } } };
+  stand.site.fail({ at: GQL, outcome: { json: [{ data }] } });
+  expect(await bench.loadTracks("twitch", LIVE)).toMatchObject([{ info: { title: "Fine" } }]);
 });
 
 test("an error in a successful answer is ignored", async () => {

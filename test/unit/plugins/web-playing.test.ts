@@ -47,6 +47,25 @@ test.each([
   expect(pictures).toEqual([]);
 });
 
+test("ads before a live channel of Twitch play, and the channel follows without a break", async () => {
+  const stand = keep(await TwitchSite.start());
+  stand.adSegments = 3;
+  const options = { playlistServer: stand.playlistServer };
+  const bench = keep(await PluginBench.start(twitch, { hosts: stand.hosts, options }));
+  const demuxer = await open(bench, "twitch", "https://www.twitch.tv/stand_in");
+  const rates = new Map<number, number>();
+  let endMs = 0;
+  for (let packet = await demuxer.next(); rates.get(44_100) !== 100; packet = await demuxer.next()) {
+    if (packet === undefined) throw new Error("the stream ended");
+    const { sampleRateHz } = demuxer.stream;
+    rates.set(sampleRateHz, (rates.get(sampleRateHz) ?? 0) + 1);
+    expect(packet.timestampMs).toBeCloseTo(endMs, 3);
+    endMs = packet.timestampMs + packet.durationMs;
+  }
+  // It starts at the second segment: two of ads with 77 frames each.
+  expect(rates.get(48_000)).toBe(154);
+});
+
 test("a clip of getyarn.io plays", async () => {
   const stand = keep(await GetyarnSite.start());
   const bench = keep(await PluginBench.start(getyarn, { hosts: stand.hosts }));
@@ -56,15 +75,20 @@ test("a clip of getyarn.io plays", async () => {
 
 /** Opens what an identifier resolves to, and reads packets. */
 async function play(bench: PluginBench, source: string, identifier: string, count = 50) {
+  const demuxer = await open(bench, source, identifier);
+  let packets = 0;
+  while (packets < count && (await demuxer.next()) !== undefined) packets += 1;
+  return { codec: demuxer.stream.codec, packets };
+}
+
+async function open(bench: PluginBench, source: string, identifier: string) {
   const [track] = await bench.loadTracks(source, identifier);
   const link = await bench.resolve(source, track?.encoded ?? "");
   if (link.kind !== "link") throw new Error("no link");
   const work = { signal: new AbortController().signal, budget: createTrackBudget() };
   const demuxer = await createOpener().open({ kind: "http", url: link.url, container: undefined }, work);
   cleanups.push(() => demuxer.close());
-  let packets = 0;
-  while (packets < count && (await demuxer.next()) !== undefined) packets += 1;
-  return { codec: demuxer.stream.codec, packets };
+  return demuxer;
 }
 
 const requestLink = () => Promise.reject(new Error("no link is requested for a link"));

@@ -16,8 +16,8 @@ export interface HlsVariant {
   /** Empty when the playlist does not say. */
   readonly codecs: readonly string[];
   readonly hasResolution: boolean;
-  /** Group of its video. Twitch has a group `audio_only` that holds no video. */
-  readonly videoGroup: string | undefined;
+  /** Called `audio_only`, as Twitch calls the one without video, whatever else it declares. */
+  readonly isCalledAudioOnly: boolean;
   /** Group of its separate audio, or undefined when the audio is in the variant itself. */
   readonly audioGroup: string | undefined;
 }
@@ -40,6 +40,8 @@ export interface HlsMaster {
 
 /** Limit for variants and for renditions. Real playlists have some ten. */
 const VARIANTS_MAX = 256;
+/** Twitch names a variant by its group of video, or since 2026 by the others. */
+const NAME_ATTRIBUTES = ["VIDEO", "STABLE-VARIANT-ID", "IVS-NAME"];
 /** Limit per variant. */
 const CODECS_MAX = 16;
 
@@ -105,7 +107,7 @@ function variantOf(attributes: AttributeList, url: URL): HlsVariant {
     bandwidthBps: Number(attributes.get("BANDWIDTH") ?? 0) || 0,
     codecs: codecs.filter((codec) => codec !== ""),
     hasResolution: attributes.has("RESOLUTION"),
-    videoGroup: attributes.get("VIDEO"),
+    isCalledAudioOnly: NAME_ATTRIBUTES.some((name) => attributes.get(name)?.toLowerCase() === "audio_only"),
     audioGroup: attributes.get("AUDIO"),
   };
 }

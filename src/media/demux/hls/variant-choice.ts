@@ -52,8 +52,8 @@ function withVideo(variants: readonly HlsVariant[]): URL[] {
   return [...good, ...poor].map(({ url }) => url);
 }
 
-function hasVideo({ hasResolution, codecs, videoGroup }: HlsVariant): boolean {
-  if (videoGroup === "audio_only") return false;
+function hasVideo({ hasResolution, codecs, isCalledAudioOnly }: HlsVariant): boolean {
+  if (isCalledAudioOnly) return false;
   return hasResolution || codecs.some((codec) => !PLAYABLE_AUDIO.test(codec) && !OTHER_AUDIO.test(codec));
 }
 

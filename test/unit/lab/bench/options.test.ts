@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseBenchOptions, USAGE, WrongArgument } from "../../../../lab/bench/compare/options.ts";
+import { expectedSeconds, parseBenchOptions, USAGE, WrongArgument } from "../../../../lab/bench/compare/options.ts";
 import { WORKLOADS } from "../../../../lab/bench/compare/workloads.ts";
 
 test("our node runs every workload alone without arguments", () => {
@@ -14,6 +14,24 @@ test("--against with a URL is a running node, and anything else a command", () =
   expect(running).toEqual({ name: "other", url: "http://127.0.0.1:2333", password: "p", pid: 7 });
   const [, started] = parseBenchOptions(["--against", "java -jar Lavalink.jar", "--name", "lavalink"]).plans;
   expect(started).toMatchObject({ name: "lavalink", command: { args: ["-c", "java -jar Lavalink.jar"] } });
+});
+
+test("--quick measures four workloads against another node within ten minutes, and says so", () => {
+  const quick = parseBenchOptions(["--quick", "--against", "java -jar Lavalink.jar"]);
+  expect(quick.workloads.map(({ name }) => name)).toEqual(["idle", "passthrough", "mp3", "filters"]);
+  expect(quick).toMatchObject({ rounds: 4, seconds: 4, settleSeconds: 2 });
+  const seconds = expectedSeconds(quick) ?? 0;
+  expect(seconds).toBeGreaterThan(4 * 2 * 4 * 6);
+  expect(seconds).toBeLessThan(600);
+  expect(parseBenchOptions(["--quick", "--rounds", "6", "--only", "flac"])).toMatchObject({ rounds: 6, seconds: 4 });
+  expect(parseBenchOptions(["--quick", "--ramp"]).workloads.map(({ name }) => name)).toEqual(["passthrough", "mp3"]);
+});
+
+test("a longer run is expected to take longer, and a ramp until a node fails", () => {
+  const of = (...args: string[]) => expectedSeconds(parseBenchOptions(args)) ?? 0;
+  expect(of("--seconds", "11") - of()).toBe(6 * WORKLOADS.length);
+  expect(of("--against", "x")).toBeGreaterThan(of());
+  expect(expectedSeconds(parseBenchOptions(["--ramp"]))).toBeUndefined();
 });
 
 test("the ramp accepts steady workloads only", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WindowResult } from "../../../../lab/isolation/harness/listening-post.ts";
-import { judge, type Measured } from "../../../../lab/isolation/harness/verdict.ts";
+import { judge, type Measured, repeatedProblems } from "../../../../lab/isolation/harness/verdict.ts";
 
 interface WindowTraits {
   readonly gapMs?: number;
@@ -58,4 +58,15 @@ test("losses are reported however busy the machine was", () => {
 test("memory that is not released in time is a problem", () => {
   const memory = { beforeBytes: 100e6, afterBytes: 300e6, backAfterSeconds: undefined };
   expect(judge(measured({}, { memory }))).toEqual(["memory of 300 MB after 20 s, before it was 100 MB"]);
+});
+
+test("only a problem of each attempt counts, whatever its figures", () => {
+  const gap = (ms: number) => `a gap of ${ms} ms, allowed are ${ms - 1.5}`;
+  const slow = "GET /version took 134 ms, allowed are 123";
+  const of = (...all: string[][]) => repeatedProblems(all.map((problems) => ({ problems })));
+  expect(of([gap(79)])).toEqual([gap(79)]);
+  expect(of([gap(79), slow], [gap(90)])).toEqual([gap(90)]);
+  expect(of([gap(79)], [slow])).toEqual([]);
+  expect(of([gap(79)], [])).toEqual([]);
+  expect(of([gap(79)], [gap(80)], [slow])).toEqual([]);
 });

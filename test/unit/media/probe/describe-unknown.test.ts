@@ -21,6 +21,7 @@ describe("a feed", () => {
       `${XML}<!-- ${"x".repeat(600)} --><rss>`,
       "application/rss+xml; charset=utf-8",
     ],
+    ["Atom with a prefix", `${XML}<a:feed xmlns:a="http://www.w3.org/2005/Atom">`, "text/xml"],
     ["Atom by its type", `${XML}<a:feed xmlns:a="http://www.w3.org/2005/Atom">`, "application/atom+xml"],
   ])("a feed is recognised: %s", (_what, text, mimeType) => {
     expect(codeOf(text, mimeType)).toBe("media-feed");

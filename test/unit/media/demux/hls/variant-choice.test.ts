@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { chooseVariants } from "../../../../../src/media/demux/hls/variant-choice.ts";
 import { readMaster } from "../../../../support/hls-playlists.ts";
@@ -46,6 +47,22 @@ it("a video group called audio only does not count as video, as Twitch has it", 
     variant("odd", 'BANDWIDTH=150000,CODECS="avc1.4d401e,mp4a.40.2",VIDEO="audio_only"'),
   ]);
   expect(names).toEqual(["sound", "odd", "source"]);
+});
+
+it.each(["live-v2", "vod-v1"])("the variant audio only is chosen from Twitch's recorded master %s", async (name) => {
+  const recorded = await readFile(new URL(`../../../../fixtures/twitch/master-${name}.m3u8`, import.meta.url), "utf8");
+  const names = await choose(recorded.trim().split("\n").slice(1));
+  expect(names[0]).toBe("audio_only.m3u8");
+  // The cheapest with good audio, if that one is not served.
+  expect(names[1]).toBe(name === "vod-v1" ? "360p30.m3u8" : "360p.m3u8");
+});
+
+it.each(["STABLE-VARIANT-ID", "IVS-NAME"])("a variant called audio only by %s does not count as video", async (key) => {
+  const names = await choose([
+    variant("source", `BANDWIDTH=600000,${VIDEO},${key}="chunked"`),
+    variant("sound", `BANDWIDTH=160000,${VIDEO},${key}="audio_only"`),
+  ]);
+  expect(names).toEqual(["sound", "source"]);
 });
 
 it("of video variants the cheapest with good audio is chosen", async () => {
