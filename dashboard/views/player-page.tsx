@@ -25,13 +25,13 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
       <p>
         <a href="#/players">All players</a>
       </p>
-      <PageTitle>{player === null ? "Player" : <Untrusted text={player.track?.title || "Nothing loaded"} />}</PageTitle>
+      <PageTitle>{player === null ? "Player" : <Untrusted text={line?.title ?? "Nothing loaded"} />}</PageTitle>
       {player === null ? (
         <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
       ) : (
         <>
           <NowPlaying line={line} player={player} />
-          {props.canAct && <Actions {...props} player={player} />}
+          {props.canAct && <Actions {...props} player={player} title={line?.title} />}
           <IncidentTimeLine incidents={player.incidents} nowMs={known.latest?.atMs ?? 0} />
           <LostFrames player={player} />
           <AudioSection player={player} />
@@ -82,9 +82,14 @@ function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine 
   );
 }
 
-function Actions({ player, ask, isLive }: PageProps & PlayerProps) {
+function Actions({
+  player,
+  title,
+  ask,
+  isLive,
+}: PageProps & PlayerProps & { readonly title?: string | null | undefined }) {
   const { sessionId, guildId, track, paused } = player;
-  const subject = track?.title || guildId;
+  const subject = title ?? guildId;
   const button = (kind: "pause" | "resume" | "skip" | "stop", name: string, isPossible: boolean) => (
     <button type="button" disabled={!isLive || !isPossible} onClick={() => ask({ kind, sessionId, guildId }, subject)}>
       {name}

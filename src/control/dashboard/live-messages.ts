@@ -127,7 +127,7 @@ export type PageMessage = ViewMessage | ActMessage;
 /** The complete view that the page requests from now on. */
 export interface ViewMessage {
   readonly type: "view";
-  /** Shows players whose guild, session, title, author, source, requester or client contains this text. Empty: all. */
+  /** Shows players whose guild, session, title, author, link, source, requester or client has this text. Empty: all. */
   readonly filter: string;
   /** Shows only players that stuttered within the last ten minutes. */
   readonly onlyTrouble: boolean;

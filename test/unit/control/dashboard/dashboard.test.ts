@@ -363,6 +363,19 @@ describe("live", () => {
     expect(await titles({ onlyTrouble: true })).toEqual([0]);
   });
 
+  test("the socket filters by the link of a track, but never by a secret in it", async () => {
+    const client = await server.connect();
+    const uri = "https://fan:pass1234@radio.example/night%20song.mp3?token=abcd1234";
+    const { encoded } = buildTrack({ uri, identifier: uri });
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/1`, { body: { track: { encoded } } });
+    const page = await opened(VIEWER);
+    const matching = async (filter: string) => (await page.see({ filter })).players.matching;
+    expect([await matching("RADIO.example"), await matching("night song")]).toEqual([1, 1]);
+    expect([await matching("pass1"), await matching("abcd"), await matching("other.example")]).toEqual([0, 0, 0]);
+    const { focus } = await page.see({ focus: { sessionId: client.sessionId, guildId: "1" } });
+    expect(JSON.stringify(focus)).not.toMatch(/pass1234|abcd1234/);
+  });
+
   test("the state names the source of a track without its credentials", async () => {
     const client = await server.connect();
     const { encoded } = buildTrack({ uri: "https://fan:pass1234@radio.example/live?token=abcd1234" });
