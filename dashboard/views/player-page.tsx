@@ -7,6 +7,7 @@ import { ago, bytes, counted, duration, percent, timeOfDay, wholeNumber } from "
 import { type PlayerLine, playerKey } from "../state/player-line.ts";
 import { CAUSES, DAVE_STATES, GATES, MODES, REPAIRS } from "../state/words.ts";
 import { IncidentTimeLine } from "./incident-time-line-view.tsx";
+import { LostMinutes } from "./lost-minutes.tsx";
 import { useMovingPositions } from "./moving-positions.ts";
 import type { PageProps } from "./page-props.ts";
 import { Fact, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
@@ -33,7 +34,7 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
           <NowPlaying line={line} player={player} />
           {props.canAct && <Actions {...props} player={player} title={line?.title} />}
           <IncidentTimeLine incidents={player.incidents} nowMs={known.latest?.atMs ?? 0} />
-          <LostFrames player={player} />
+          <LostFrames player={player} nowMs={known.latest?.atMs ?? 0} />
           <AudioSection player={player} />
           <Voice player={player} />
         </>
@@ -104,16 +105,17 @@ function Actions({
   );
 }
 
-function LostFrames({ player }: PlayerProps) {
-  const { sent, lost } = player.frames;
+function LostFrames({ player, nowMs }: PlayerProps & { readonly nowMs: number }) {
+  const { sent, lost, lostMinutes = [] } = player.frames;
   const rows = Object.entries(CAUSES)
     .map(([cause, words]) => ({ cause, words, count: lost[cause as keyof typeof lost] }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => other.count - one.count);
   return (
     <section>
-      <h2>Lost frames by cause</h2>
+      <h2>Lost frames</h2>
       <p class="quiet">{wholeNumber(sent)} frames of 20 ms were sent.</p>
+      <LostMinutes minutes={lostMinutes} nowMs={nowMs} />
       {rows.length === 0 ? (
         <p class="none">None was lost.</p>
       ) : (
@@ -141,9 +143,12 @@ function AudioSection({ player }: PlayerProps) {
   const { last } = repairs;
   return (
     <section>
-      <h2>AudioSection and repairs</h2>
+      <h2>Audio and repairs</h2>
       <dl class="facts">
+        <Fact name="Codec of the input">{codecText(audio)}</Fact>
         <Fact name="How it is made">{audio === null ? "–" : MODES[audio.mode]}</Fact>
+        <Fact name="Volume">{player.volume} %</Fact>
+        <Fact name="Filters">{player.filters?.join(", ") || "none"}</Fact>
         <Fact name="Buffered">{audio === null ? "–" : duration(audio.queued)}</Fact>
         <Fact name="Memory">{audio === null ? "–" : bytes(audio.heldBytes)}</Fact>
         <Fact name="Worker">{worker === null ? "waits for one" : workerText(worker)}</Fact>
@@ -163,7 +168,7 @@ function AudioSection({ player }: PlayerProps) {
   );
 }
 
-function Voice({ player: { voice } }: PlayerProps) {
+function Voice({ player: { voice, region } }: PlayerProps) {
   return (
     <section>
       <h2>Voice and encryption</h2>
@@ -172,6 +177,9 @@ function Voice({ player: { voice } }: PlayerProps) {
       ) : (
         <dl class="facts">
           <Fact name="Voice">{voice.state}</Fact>
+          <Fact name="Region">
+            <Untrusted text={region ?? "–"} />
+          </Fact>
           <Fact name="Due frames">{GATES[voice.gate]}</Fact>
           <Fact name="Ping">{voice.ping < 0 ? "–" : `${voice.ping} ms`}</Fact>
           <Fact name="End-to-end (DAVE)">{DAVE_STATES[voice.dave.state]}</Fact>
@@ -188,6 +196,12 @@ function Voice({ player: { voice } }: PlayerProps) {
       )}
     </section>
   );
+}
+
+/** `opus, 128 kbit/s`: a mean, as far as it has been read. */
+function codecText(audio: PlayerDiagnosisJson["audio"]): string {
+  if (!audio?.codec) return "–";
+  return audio.bitrate === null ? audio.codec : `${audio.codec}, ${wholeNumber(audio.bitrate / 1000)} kbit/s`;
 }
 
 function workerText({ index, isIsolated, load, latenessP99 }: NonNullable<PlayerDiagnosisJson["worker"]>): string {

@@ -188,7 +188,10 @@ export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): Pl
     age: 300,
     worker: { index: 1, isIsolated: false, load: 0.68, latenessP99: 2.4, latenessMax: 36 },
     renderWorker: null,
-    audio: { mode: row.mode ?? "opening", queued: 9_800, heldBytes: row.heldBytes },
+    volume: 80,
+    filters: ["timescale", "lowPass"],
+    region: "rotterdam",
+    audio: { mode: row.mode ?? "opening", codec: "aac", bitrate: 127_600, queued: 9_800, heldBytes: row.heldBytes },
     voice: {
       state: "live",
       gate: "send",
@@ -208,6 +211,10 @@ export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): Pl
         daveNotReady: 0,
         nobodyThere: 0,
       },
+      lostMinutes: [
+        { time: nowMs - 1_100_000, lost: 4 },
+        { time: nowMs - 120_000, lost: 243 },
+      ],
     },
     incidents: [
       incidentOf({ start: nowMs - sinceMs - 2000, length: 2000, framesLost: 100, repair: "reopen" }),

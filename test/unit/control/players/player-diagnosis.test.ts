@@ -15,6 +15,9 @@ const PLAYER = {
   sessionId: "s",
   position: 0,
   paused: false,
+  volume: 100,
+  filters: [],
+  region: null,
   track: { identifier: "i", title: "t", sourceName: "http", isStream: false },
 };
 const PLACEMENT: PlayerPlacement = {
@@ -69,7 +72,7 @@ describe("the diagnosis of a player", () => {
       renderWorker: null,
       audio: null,
       voice: null,
-      frames: { sent: 0, lost: noLosses() },
+      frames: { sent: 0, lost: noLosses(), lostMinutes: [] },
       incidents: [],
       repairs: { reopen: 0, rejoin: 0, last: null },
       inputReopened: 0,
@@ -110,6 +113,35 @@ describe("the diagnosis of a player", () => {
     });
     expect(json().voice?.counts).toEqual({ ...zeroCounts(VOICE_COUNTS), daveTransitions: 2 });
     expect(json().incidents).toHaveLength(2);
+  });
+
+  test("a diagnosis has the codec and bit rate of the input, once they are known", () => {
+    diagnosis.onReport({ playerId: 1, audio: AUDIO });
+    expect(json().audio).toMatchObject({ codec: null, bitrate: null });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, input: { codec: "aac", bitrate: 0 } } });
+    expect(json().audio).toMatchObject({ codec: "aac", bitrate: null });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, input: { codec: "aac", bitrate: 128_000 } } });
+    expect(json().audio).toMatchObject({ mode: "transcoding", codec: "aac", bitrate: 128_000 });
+  });
+
+  test("a diagnosis says in which minutes of the last hour frames were lost, but for an empty channel", () => {
+    const start = Math.ceil(clock.epochMs() / 60_000) * 60_000;
+    clock.advance(start - clock.epochMs());
+    for (let count = 0; count < 2; count++) counted(LOST_THREE);
+    counted({ framesSent: 50, lostFrames: { ...noLosses(), nobodyThere: 40 } });
+    clock.advance(60_000);
+    diagnosis.onWorkerLost({ isAudible: true });
+    clock.advance(100);
+    diagnosis.endLoss();
+    const first = { time: start, lost: 6 };
+    expect(json().frames.lostMinutes).toEqual([first, { time: start + 60_000, lost: 5 }]);
+    for (let minute = 0; minute < 200; minute++) {
+      clock.advance(60_000);
+      counted(LOST_THREE);
+    }
+    expect(json().frames.lostMinutes).toHaveLength(60);
+    clock.advance(3_600_000);
+    expect(json().frames.lostMinutes).toEqual([]);
   });
 
   test("an open incident stays open while its player reports only counts", () => {

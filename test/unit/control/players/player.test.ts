@@ -1076,6 +1076,15 @@ test("a worker lost during playback is an incident until the player sends audio 
   expect(player.diagnose().incidents).toHaveLength(1);
 });
 
+test("a diagnosis has the volume, the filters that change the audio, and the voice region without its token", async () => {
+  expect(player.diagnose()).toMatchObject({ volume: 100, filters: [], region: null });
+  const endpoint = "rotterdam12.discord.media:443";
+  await connect({ ...CREDENTIALS, endpoint });
+  await update({ volume: 40, filters: { volume: 1, tremolo: { frequency: 2, depth: 0.5 } } });
+  expect(player.diagnose()).toMatchObject({ volume: 40, filters: ["tremolo"], region: "rotterdam" });
+  expect(JSON.stringify(player.diagnose())).not.toContain(CREDENTIALS.token);
+});
+
 test("a position in the report of a worker counts like one that comes alone", async () => {
   await play();
   const { playerId } = workers;
