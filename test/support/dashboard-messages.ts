@@ -58,10 +58,37 @@ export function playerRow(index: number, changes: Partial<PlayerRow> = {}): Play
   };
 }
 
+/** Since an hour before the state's time, resumed behind a proxy. */
+const CONNECTION = {
+  sinceMs: 1_700_000_000_000 - 3_600_000,
+  isResumed: true,
+  address: "192.0.2.7",
+  forwardedFor: "203.0.113.9",
+  userAgent: "night-bot (node 20)",
+};
+
 /** `s0` and `s1`; the second's client has disconnected. */
 const SESSIONS: readonly SessionRow[] = [
-  { id: "s0", userId: "801", clientName: "night-bot/2.1", key: null, isConnected: true, players: 25, playing: 24 },
-  { id: "s1", userId: "802", clientName: null, key: "second bot", isConnected: false, players: 25, playing: 25 },
+  {
+    id: "s0",
+    userId: "801",
+    clientName: "night-bot/2.1",
+    key: null,
+    isConnected: true,
+    connection: CONNECTION,
+    players: 25,
+    playing: 24,
+  },
+  {
+    id: "s1",
+    userId: "802",
+    clientName: null,
+    key: "second bot",
+    isConnected: false,
+    connection: null,
+    players: 25,
+    playing: 25,
+  },
 ];
 
 function worker(index: number, changes: Partial<WorkerLoadJson> = {}): WorkerLoadJson {

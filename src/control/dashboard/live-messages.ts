@@ -94,6 +94,17 @@ export interface SessionRow {
   readonly key: string | null;
   /** False: its client is away, and may come back. */
   readonly isConnected: boolean;
+  /** The connection that it has or had last; null: its client has not come back since the node started. */
+  readonly connection: {
+    /** Epoch milliseconds. */
+    readonly sinceMs: number;
+    /** It continued the session after a loss. */
+    readonly isResumed: boolean;
+    readonly address: string | null;
+    /** As the last proxy says, if there is one. */
+    readonly forwardedFor: string | null;
+    readonly userAgent: string | null;
+  } | null;
   readonly players: number;
   readonly playing: number;
 }

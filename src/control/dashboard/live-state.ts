@@ -154,11 +154,19 @@ function sessionRows(sessions: Sessions): SessionRow[] {
       clientName,
       key: session.owner ?? null,
       isConnected,
+      connection: connectionRow(session),
       players: session.players.size,
       playing,
     });
   }
   return rows;
+}
+
+function connectionRow({ connection }: Session): SessionRow["connection"] {
+  if (connection === undefined) return null;
+  const { sinceEpochMs, isResumed, origin } = connection;
+  const { address = null, forwardedFor = null, userAgent = null } = origin ?? {};
+  return { sinceMs: sinceEpochMs, isResumed, address, forwardedFor, userAgent };
 }
 
 function focusOf(sessions: Sessions, { focus }: ViewMessage): StateMessage["focus"] {

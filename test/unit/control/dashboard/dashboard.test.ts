@@ -363,6 +363,22 @@ describe("live", () => {
     expect(await titles({ onlyTrouble: true })).toEqual([0]);
   });
 
+  test("the state says since when and from where a session is, and that it was resumed", async () => {
+    const headers = { "User-Agent": "bot".repeat(100), "X-Forwarded-For": "10.0.0.1, 203.0.113.9" };
+    const client = await server.connect(headers);
+    const page = await opened();
+    const sinceMs = expect.any(Number);
+    const origin = { address: "127.0.0.1", forwardedFor: "203.0.113.9", userAgent: "bot".repeat(100).slice(0, 200) };
+    expect((await page.see({})).sessions[0]?.connection).toEqual({ sinceMs, isResumed: false, ...origin });
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}`, { body: { resuming: true, timeout: 60 } });
+    client.socket.terminate();
+    await expect.poll(() => sessions.all()[0]?.isWaiting).toBe(true);
+    expect((await page.see({})).sessions[0]).toMatchObject({ isConnected: false, connection: origin });
+    await server.connect({ "Session-Id": client.sessionId, "User-Agent": "other" });
+    const back = { isResumed: true, forwardedFor: null, userAgent: "other" };
+    expect((await page.see({})).sessions[0]).toMatchObject({ isConnected: true, connection: back });
+  });
+
   test("the socket filters by the link of a track, but never by a secret in it", async () => {
     const client = await server.connect();
     const uri = "https://fan:pass1234@radio.example/night%20song.mp3?token=abcd1234";
