@@ -226,7 +226,7 @@ async function buildParts(
   };
   const readStats = () => sessions.stats();
   const readLoad = () => {
-    const load = loadToJson(workers.load);
+    const load = loadToJson(workers.load, workers.totals.counts.lostFrames);
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;

@@ -2,8 +2,9 @@
 
 import type { StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
+import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { bytes, counted, duration, percent, wholeNumber } from "../state/format.ts";
-import type { HistoryPoint } from "../state/history.ts";
+import { lossRateOf } from "../state/history.ts";
 import { HistoryChart } from "./history-chart.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
@@ -25,7 +26,8 @@ export function NodePage(props: PageProps) {
       {props.canAct && <Actions {...props} isDraining={latest.isDraining} />}
       <h2>Workers</h2>
       <Workers workers={latest.load.workers} />
-      <h2>Since this page was opened</h2>
+      <h2>History</h2>
+      <p class="quiet">A value a minute for the last hour, and a value a second since this page was opened.</p>
       <Charts points={history.points} workers={latest.load.workers} />
     </section>
   );
@@ -132,7 +134,7 @@ function Workers({ workers }: { readonly workers: readonly WorkerLoadJson[] }) {
 }
 
 interface ChartsProps {
-  readonly points: readonly HistoryPoint[];
+  readonly points: readonly NodeSample[];
   readonly workers: readonly WorkerLoadJson[];
 }
 
@@ -157,6 +159,20 @@ function Charts({ points, workers }: ChartsProps) {
         name="Players that play"
         figureOf={(point) => point.playing}
         written={wholeNumber}
+        topMin={1}
+        points={points}
+      />
+      <HistoryChart
+        name="Players"
+        figureOf={(point) => point.players}
+        written={wholeNumber}
+        topMin={1}
+        points={points}
+      />
+      <HistoryChart
+        name="Frames lost per second"
+        figureOf={lossRateOf}
+        written={(rate) => rate.toFixed(1)}
         topMin={1}
         points={points}
       />

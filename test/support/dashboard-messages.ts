@@ -7,6 +7,7 @@ import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dash
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
+import type { NodeSample } from "../../src/observability/status/node-history.ts";
 
 /** Right-to-left overrides, markup, and far too much text. */
 export const HOSTILE_TITLE = `\u202e<img src=x onerror="document.title='owned'">${"Wh\u0336a\u0336t ".repeat(900)}`;
@@ -125,6 +126,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
       hasCapacity: true,
       refused: 0,
       moved: 3,
+      framesLost: 82,
       hasSpareWorker: true,
       encoder: { complexity: 8, complexityMax: 10 },
       workers: [worker(0), worker(1)],
@@ -137,6 +139,20 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
     routePlanner: null,
     focus: null,
     ...changes,
+  };
+}
+
+/** What the node was like `agoMs` before `nowMs`. */
+export function nodeSample(nowMs: number, agoMs: number): NodeSample {
+  return {
+    atMs: nowMs - agoMs,
+    memoryBytes: 180 * BYTES,
+    cpu: 0.12,
+    players: 48,
+    playing: 44,
+    framesLost: 40,
+    latenessMs: 12,
+    workerLoads: [0.2, 0.5],
   };
 }
 

@@ -2,6 +2,7 @@
 // thread, and the page in the browser, which imports types only.
 
 import type { LogLevel } from "../../log/log.ts";
+import type { NodeSample } from "../../observability/status/node-history.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -12,7 +13,7 @@ import type { StatsJson } from "../protocol/stats-json.ts";
 export type DashboardRole = "viewer" | "operator";
 
 /** A message of the node. */
-export type LiveMessage = HelloMessage | StateMessage | LogMessage | DoneMessage;
+export type LiveMessage = HelloMessage | HistoryMessage | StateMessage | LogMessage | DoneMessage;
 
 /** Once, first. */
 export interface HelloMessage {
@@ -22,6 +23,12 @@ export interface HelloMessage {
   readonly version: string;
   /** Interval between state messages. */
   readonly intervalMs: number;
+}
+
+/** Once, second: the node's last hour, one sample a minute, oldest first. */
+interface HistoryMessage {
+  readonly type: "history";
+  readonly samples: readonly NodeSample[];
 }
 
 /** At once, whenever the view changes, and every `intervalMs`. */

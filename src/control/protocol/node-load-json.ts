@@ -30,6 +30,7 @@ export const loadSchema = z
       complexity: complexity.describe("Now"),
       complexityMax: complexity.describe("Configured"),
     }),
+    framesLost: count.describe("Frames that listeners missed since the node started, of all workers"),
     /** A worker is ready to replace one that is lost. */
     hasSpareWorker: z.boolean(),
     workers: z.array(

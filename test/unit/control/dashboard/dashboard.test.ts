@@ -379,6 +379,18 @@ describe("live", () => {
     expect((await page.see({})).sessions[0]).toMatchObject({ isConnected: true, connection: back });
   });
 
+  test("a page gets the node's last hour once, with one sample a minute", async () => {
+    const startMs = clock.epochMs();
+    for (let minute = 0; minute < 3; minute++) clock.advance(60_000);
+    const page = await opened();
+    await page.see({});
+    await page.see({});
+    const histories = page.messages.filter((message) => message.type === "history");
+    expect(histories.map(({ samples }) => samples.map(({ atMs }) => atMs - startMs))).toEqual([
+      [60_000, 120_000, 180_000],
+    ]);
+  });
+
   test("the socket filters by the link of a track, but never by a secret in it", async () => {
     const client = await server.connect();
     const uri = "https://fan:pass1234@radio.example/night%20song.mp3?token=abcd1234";

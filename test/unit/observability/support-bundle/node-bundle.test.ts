@@ -45,6 +45,7 @@ function running(more: Partial<RunningNode> = {}): RunningNode {
       hasCapacity: false,
       refused: 3,
       moved: 2,
+      framesLost: 0,
       hasSpareWorker: true,
       workers: [],
       encoder: { complexity: 4, complexityMax: 10 },
