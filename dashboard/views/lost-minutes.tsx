@@ -18,7 +18,7 @@ export function LostMinutes({ minutes, nowMs }: LostMinutesProps) {
   if (worst === undefined) return null;
   const text = `${counted(total, "frame")} lost in the last hour, most at ${timeOfDay(worst.time)}: ${worst.lost}`;
   return (
-    <figure class="time-line">
+    <figure class="lost-minutes">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={text}>
         <line class="axis" x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
         {bars.map(({ time, start, width, height }) => (

@@ -5,6 +5,7 @@ import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.t
 import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { bytes, counted, duration, percent, wholeNumber } from "../state/format.ts";
 import { lossRateOf } from "../state/history.ts";
+import { OVERLOADED } from "../state/words.ts";
 import { HistoryChart } from "./history-chart.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
@@ -12,6 +13,8 @@ import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.
 const MEGABYTE = 1_000_000;
 /** From here on a worker's newcomers are few. */
 const [LOAD_WARN, LOAD_BAD] = [0.6, 0.85];
+/** From here on threads wait for each other. */
+const CPU_WARN = 0.9;
 /** A frame lies ready for some 100 ms; 80 ms too late it is dropped. */
 const [LATE_WARN_MS, LATE_BAD_MS] = [20, 80];
 
@@ -23,6 +26,7 @@ export function NodePage(props: PageProps) {
     <section>
       <PageTitle>Node</PageTitle>
       <Summary latest={latest} />
+      {(isFull(latest.stats.cpu) || latest.load.workers.some(isLate)) && <p class="prose">{OVERLOADED}</p>}
       {props.canAct && <Actions {...props} isDraining={latest.isDraining} />}
       <h2>Workers</h2>
       <Workers workers={latest.load.workers} />
@@ -55,9 +59,7 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
       <Fact name="Memory">
         {bytes(memory.used)} used, {bytes(memory.allocated)} allocated
       </Fact>
-      <Fact name="Processor">
-        {percent(cpu.lavalinkLoad)} by the node, {percent(cpu.systemLoad)} in all, of {counted(cpu.cores, "core")}
-      </Fact>
+      <Fact name="Processor">{isFull(cpu) ? <Badge mood="warn">{processorText(cpu)}</Badge> : processorText(cpu)}</Fact>
       <Fact name="Encoder complexity">
         {complexity < complexityMax ? (
           <Badge mood="warn">
@@ -195,6 +197,20 @@ function Charts({ points, workers }: ChartsProps) {
       ))}
     </div>
   );
+}
+
+type Cpu = StateMessage["stats"]["cpu"];
+
+function processorText({ lavalinkLoad, systemLoad, cores }: Cpu): string {
+  return `${percent(lavalinkLoad)} by the node, ${percent(systemLoad)} in all, of ${counted(cores, "core")}`;
+}
+
+function isFull({ lavalinkLoad, systemLoad }: Cpu): boolean {
+  return Math.max(lavalinkLoad, systemLoad) >= CPU_WARN;
+}
+
+function isLate({ load, latenessMax }: WorkerLoadJson): boolean {
+  return load >= LOAD_BAD || latenessMax >= LATE_BAD_MS;
 }
 
 function moodOf(value: number, warn: number, bad: number): Mood {
