@@ -12,6 +12,7 @@ import { KeyRing } from "./control/access/key-ring.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
+import { SharedIncidents } from "./control/players/shared-incidents.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
@@ -208,6 +209,7 @@ async function buildParts(
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const deadlyTracks = new DeadlyTracks();
+  const sharedIncidents = new SharedIncidents({ clock, logger });
   const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
   const sessions = new Sessions({
     clock,
@@ -217,7 +219,17 @@ async function buildParts(
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) =>
-      new Player({ ...options, workers, tracks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs }),
+      new Player({
+        ...options,
+        workers,
+        tracks,
+        updateTimer,
+        deadlyTracks,
+        sharedIncidents,
+        clock,
+        logger,
+        voiceConnectTimeoutMs,
+      }),
   });
   const build = await readBuildInfo();
   const readInfo = () => {
@@ -226,7 +238,10 @@ async function buildParts(
   };
   const readStats = () => sessions.stats();
   const readLoad = () => {
-    const load = loadToJson(workers.load, workers.totals.counts.lostFrames);
+    const load = loadToJson(workers.load, {
+      lostFrames: workers.totals.counts.lostFrames,
+      sharedIncidents: sharedIncidents.recent,
+    });
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;

@@ -9,6 +9,7 @@ import { OVERLOADED } from "../state/words.ts";
 import { HistoryChart } from "./history-chart.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
+import { SharedIncidents } from "./shared-incidents.tsx";
 
 const MEGABYTE = 1_000_000;
 /** From here on a worker's newcomers are few. */
@@ -30,6 +31,7 @@ export function NodePage(props: PageProps) {
       {props.canAct && <Actions {...props} isDraining={latest.isDraining} />}
       <h2>Workers</h2>
       <Workers workers={latest.load.workers} />
+      <SharedIncidents incidents={latest.load.sharedIncidents ?? []} />
       <h2>History</h2>
       <p class="quiet">A value a minute for the last hour, and a value a second since this page was opened.</p>
       <Charts points={history.points} workers={latest.load.workers} />

@@ -33,7 +33,11 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
         <>
           <NowPlaying line={line} player={player} />
           {props.canAct && <Actions {...props} player={player} title={line?.title} />}
-          <IncidentTimeLine incidents={player.incidents} nowMs={known.latest?.atMs ?? 0} />
+          <IncidentTimeLine
+            incidents={player.incidents}
+            shared={known.latest?.load.sharedIncidents ?? []}
+            nowMs={known.latest?.atMs ?? 0}
+          />
           <LostFrames player={player} nowMs={known.latest?.atMs ?? 0} />
           <AudioSection player={player} />
           <Voice player={player} />

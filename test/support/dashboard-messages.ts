@@ -127,6 +127,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
       refused: 0,
       moved: 3,
       framesLost: 82,
+      sharedIncidents: [{ start: 1_700_000_000_000 - 600_000, length: 180, players: 41, framesLost: 164 }],
       hasSpareWorker: true,
       encoder: { complexity: 8, complexityMax: 10 },
       workers: [worker(0), worker(1)],

@@ -28,6 +28,7 @@ import type { PlayerPlacement } from "../workers/placements.ts";
 import type { WorkerView } from "../workers/worker-slot.ts";
 import { IncidentLines } from "./incident-lines.ts";
 import { LostMinutes } from "./lost-minutes.ts";
+import type { SharedIncidents } from "./shared-incidents.ts";
 
 const INCIDENTS_MAX = 20;
 const FRAME_MS = 20;
@@ -36,6 +37,7 @@ const COST_SPAN_MIN_MS = 100;
 interface PlayerDiagnosisOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly sharedIncidents: Pick<SharedIncidents, "add">;
   /** Called for an incident that no worker could report. */
   readonly onIncident: (incident: Incident) => void;
 }
@@ -196,7 +198,9 @@ export class PlayerDiagnosis {
 
   #add(incident: Incident): void {
     this.#incidents = [incident, ...this.#incidents].slice(0, INCIDENTS_MAX);
-    this.#lines.report(incident);
+    const log = (): void => this.#lines.report(incident);
+    if (incident.cause === "workerLate") this.#options.sharedIncidents.add(incident, log);
+    else log();
   }
 }
 

@@ -32,6 +32,7 @@ import type { TrackProvider, WorkerProvider } from "./player-providers.ts";
 import { type EventContent, PlayerTrack } from "./player-track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
+import type { SharedIncidents } from "./shared-incidents.ts";
 import { type CheckedChange, TrackChecks } from "./track-checks.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
@@ -47,6 +48,7 @@ interface PlayerOptions extends PlayerOwner {
   readonly tracks: TrackProvider;
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
+  readonly sharedIncidents: SharedIncidents;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long an update waits for the voice connection before it is answered all the same. */
@@ -95,6 +97,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#diagnosis = new PlayerDiagnosis({
       clock: options.clock,
       logger,
+      sharedIncidents: options.sharedIncidents,
       onIncident: (incident) => options.workers.addIncident(incident),
     });
     this.#track = new PlayerTrack({

@@ -1,16 +1,21 @@
 // The load of the node, for operators, and for clients while it refuses players. Main thread; read by node.ts.
 
 import { type CauseCounts, missedOf, noLosses, sumOf } from "../../bridge/audio-report.ts";
-import type { LoadJson, OverloadJson } from "../../control/protocol/node-load-json.ts";
+import type { LoadJson, OverloadJson, SharedIncidentJson } from "../../control/protocol/node-load-json.ts";
 import type { PoolLoad } from "../../control/workers/worker-pool.ts";
+
+interface AudioTrouble {
+  readonly lostFrames: CauseCounts;
+  readonly sharedIncidents: readonly SharedIncidentJson[];
+}
 
 /**
  * For `GET /v4/tonearm/load` and metrics; shares and milliseconds are rounded to three digits. `lostFrames`: of all
- * workers since the node started, those that are gone included.
+ * workers since the node started, those that are gone included; `sharedIncidents`: newest first.
  */
 export function loadToJson(
   { workers, hasSpare, complexity, complexityMax, movedCount, refusedCount, hasCapacity }: PoolLoad,
-  lostFrames: CauseCounts = noLosses(),
+  { lostFrames = noLosses(), sharedIncidents = [] }: Partial<AudioTrouble> = {},
 ): LoadJson {
   return {
     hasCapacity,
@@ -18,6 +23,7 @@ export function loadToJson(
     moved: movedCount,
     encoder: { complexity, complexityMax },
     framesLost: missedOf(lostFrames),
+    sharedIncidents,
     hasSpareWorker: hasSpare,
     workers: workers.map(({ index, isIsolated, isReady, playerCount, metrics, counts }) => ({
       index,

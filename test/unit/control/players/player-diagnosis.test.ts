@@ -3,9 +3,10 @@ import { type AudioState, type PlayerCounts, VOICE_COUNTS } from "../../../../sr
 import { type AudioChanges, type Incident, noLosses, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
 import { zeroCounts } from "../../../../src/bridge/zero-counts.ts";
 import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
 import type { PlayerPlacement } from "../../../../src/control/workers/placements.ts";
-import { createLogger, type LogFields } from "../../../../src/log/log.ts";
+import { createLogger, type LogFields, type Logger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { idleWorker } from "../../../support/idle-worker.ts";
 import { increasesOf } from "../../../support/increases.ts";
@@ -37,15 +38,20 @@ const LOST_THREE = { lostFrames: { ...noLosses(), network: 3 } };
 let clock: FakeClock;
 let lines: { readonly message: string; readonly fields: LogFields }[];
 let unreported: Incident[];
+let logger: Logger;
+let sharedIncidents: SharedIncidents;
 let diagnosis: PlayerDiagnosis;
 
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
   unreported = [];
+  logger = createLogger((_level, message, fields) => lines.push({ message, fields }));
+  sharedIncidents = new SharedIncidents({ clock, logger });
   diagnosis = new PlayerDiagnosis({
     clock,
-    logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
+    logger,
+    sharedIncidents,
     onIncident: (incident) => unreported.push(incident),
   });
 });
@@ -209,6 +215,15 @@ describe("the log", () => {
     expect(lines).toEqual([
       { message: "audio interrupted", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
     ]);
+  });
+
+  test("an incident of one late player alone leaves its line a moment later", () => {
+    changes({ incidents: [{ ...INCIDENT, cause: "workerLate" }] });
+    expect(lines).toEqual([]);
+    clock.advance(1500);
+    const fields = { cause: "workerLate", lengthMs: 60, framesLost: 3 };
+    expect(lines).toEqual([{ message: "audio interrupted", fields }]);
+    expect(sharedIncidents.recent).toEqual([]);
   });
 
   test("very many incidents leave a few lines with the number of omitted ones", () => {

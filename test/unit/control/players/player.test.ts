@@ -6,6 +6,7 @@ import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../../../src/control/players/player.ts";
 import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
@@ -76,6 +77,7 @@ function createPlayer(): Player {
     memory,
     logger: createLogger((_level, message, fields) => logged.push({ message, ...fields })),
     deadlyTracks,
+    sharedIncidents: new SharedIncidents({ clock, logger: createLogger(() => undefined) }),
     voiceConnectTimeoutMs: 5000,
   });
 }

@@ -27,6 +27,7 @@ const LOAD: LoadJson = {
   moved: 2,
   encoder: { complexity: 4, complexityMax: 10 },
   framesLost: 0,
+  sharedIncidents: [],
   hasSpareWorker: true,
   workers: [],
 };

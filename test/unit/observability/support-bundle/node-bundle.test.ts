@@ -46,6 +46,7 @@ function running(more: Partial<RunningNode> = {}): RunningNode {
       refused: 3,
       moved: 2,
       framesLost: 0,
+      sharedIncidents: [],
       hasSpareWorker: true,
       workers: [],
       encoder: { complexity: 4, complexityMax: 10 },
