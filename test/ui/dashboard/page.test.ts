@@ -388,6 +388,22 @@ describe("the node", () => {
   });
 });
 
+test("players that were interrupted at once are one row of the node, and named on the page of each of them", async () => {
+  const start = Date.now() - 1_100_000;
+  const { load } = stateMessage(node.rows);
+  const shared = { start: start - 50_000, length: 100_000, players: 41, framesLost: 164 };
+  node.changes = { load: { ...load, sharedIncidents: [shared] } };
+  await logInAs(page, "viewer");
+  await goTo(page, "#/node", "Node");
+  const entries = page
+    .getByRole("region", { name: "Interruptions of several players, newest first" })
+    .locator("tbody tr");
+  expect(await entries.count()).toBe(1);
+  expect(await entries.locator("td").allTextContents()).toEqual(["1 min", "41", "164"]);
+  await goTo(page, FIRST_HASH, FIRST_TITLE);
+  await page.getByText("40 other players lost frames at the same time.").waitFor();
+});
+
 test("sessions say since when and from where they are, and that they were resumed", async () => {
   await logInAs(page, "viewer");
   await goTo(page, "#/sessions", "Sessions");

@@ -14,7 +14,7 @@ beforeEach(() => {
   clock = new FakeClock();
   lines = [];
   const logger = createLogger((_level, message, { players, lengthMs, framesLost, unreported = 0 }) => {
-    lines.push(`${message.slice(0, 45)} ${players} ${lengthMs} ${framesLost} ${unreported}`);
+    lines.push(`${message.slice(0, 44)} ${players} ${lengthMs} ${framesLost} ${unreported}`);
   });
   shared = new SharedIncidents({ clock, logger });
 });
