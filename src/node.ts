@@ -12,6 +12,7 @@ import { KeyRing } from "./control/access/key-ring.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
+import { SharedIncidents } from "./control/players/shared-incidents.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
 import { findBindTrouble } from "./control/route-planner/bind-check.ts";
 import { RoutePlanner } from "./control/route-planner/route-planner.ts";
@@ -228,6 +229,7 @@ async function buildParts(
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
   const deadlyTracks = new DeadlyTracks();
+  const sharedIncidents = new SharedIncidents({ clock, logger });
   const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
   const sessions = new Sessions({
     clock,
@@ -237,8 +239,8 @@ async function buildParts(
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) => {
-      const parts = { workers, tracks, fallbacks, updateTimer, deadlyTracks, clock, logger, voiceConnectTimeoutMs };
-      return new Player({ ...options, ...parts });
+      const shared = { tracks, fallbacks, updateTimer, deadlyTracks, sharedIncidents };
+      return new Player({ ...options, ...shared, workers, clock, logger, voiceConnectTimeoutMs });
     },
   });
   const build = await readBuildInfo();
@@ -248,7 +250,10 @@ async function buildParts(
   };
   const readStats = () => sessions.stats();
   const readLoad = () => {
-    const load = loadToJson(workers.load);
+    const load = loadToJson(workers.load, {
+      lostFrames: workers.totals.counts.lostFrames,
+      sharedIncidents: sharedIncidents.recent,
+    });
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;

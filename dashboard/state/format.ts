@@ -68,6 +68,16 @@ export function timeOfDay(epochMs: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
 }
 
+/** Day and time here: `2026-11-26 03:12:45`. */
+export function dateAndTime(epochMs: number): string {
+  const date = new Date(epochMs);
+  if (Number.isNaN(date.getTime())) return "?";
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map(twoDigits)
+    .join("-")
+    .concat(" ", timeOfDay(epochMs));
+}
+
 /** One noun or the other: `1 player`, `3 players`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${wholeNumber(count)} ${count === 1 ? one : many}`;

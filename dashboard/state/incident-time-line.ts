@@ -1,5 +1,6 @@
 // Positions of incidents on a time line, and which of them are shown. In the browser.
 
+import type { SharedIncidentJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 
 /** The node's definition of trouble: an incident within the last ten minutes. */
@@ -24,6 +25,13 @@ export function sinceIncidentMs(incident: IncidentJson, nowMs: number): number {
 /** Whether the incident is ongoing or ended within the last ten minutes. */
 export function isTrouble(incident: IncidentJson | null, nowMs: number): incident is IncidentJson {
   return incident !== null && sinceIncidentMs(incident, nowMs) <= TROUBLE_MS;
+}
+
+/** How many other players lost frames at the same time because a thread or the machine stood still. */
+export function othersIn(incident: IncidentJson, shared: readonly SharedIncidentJson[]): number {
+  if (incident.cause !== "workerLate") return 0;
+  const found = shared.find(({ start, length }) => incident.start >= start && incident.start <= start + length);
+  return found === undefined ? 0 : found.players - 1;
 }
 
 /** The least span, from ten minutes to a day, that has all incidents in it; the longest when none does. */

@@ -7,7 +7,7 @@ import type {
   LogRow,
   StateMessage,
 } from "../../src/control/dashboard/live-messages.ts";
-import { type History, NO_HISTORY, remember } from "./history.ts";
+import { type History, NO_HISTORY, remember, withSamples } from "./history.ts";
 import { keepSame, type Movement, movementsOf, type PlayerLine, playerLines } from "./player-line.ts";
 
 /** Older ones go. */
@@ -62,6 +62,8 @@ export function withMessage(state: PageState, message: Exclude<LiveMessage, { ty
   switch (message.type) {
     case "hello":
       return withHello(state, message);
+    case "history":
+      return { ...state, history: withSamples(state.history, message.samples) };
     case "state":
       return {
         ...state,

@@ -4,6 +4,7 @@
 import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import { ago, clockTime, percent, shortened, webAddress } from "./format.ts";
 import { isTrouble, sinceIncidentMs } from "./incident-time-line.ts";
+import { trackName } from "./track-name.ts";
 import { CAUSES, MODES } from "./words.ts";
 
 /** All of it is shown; two of them with the same members look the same. */
@@ -11,8 +12,9 @@ export interface PlayerLine {
   readonly key: string;
   readonly sessionId: string;
   readonly guildId: string;
-  /** Null: nothing is loaded. */
+  /** Of an untagged track the file name. Null: nothing is loaded. */
   readonly title: string | null;
+  /** With the host of the link where the track is untagged. */
   readonly author: string;
   readonly address: string | null;
   readonly source: string;
@@ -96,12 +98,13 @@ export function positionAt({ atMs, positionMs, lengthMs, isMoving }: Movement, n
 function toLine(row: PlayerRow, session: SessionRow | undefined, nowMs: number): PlayerLine {
   const { track, lastIncident } = row;
   const hasTrouble = isTrouble(lastIncident, nowMs);
+  const name = track === null ? null : trackName(track);
   return {
     key: playerKey(row),
     sessionId: row.sessionId,
     guildId: row.guildId,
-    title: track === null ? null : shortened(track.title),
-    author: shortened(track?.author ?? ""),
+    title: name === null ? null : shortened(name.title),
+    author: shortened(name?.author ?? ""),
     address: webAddress(track?.uri ?? null),
     source: shortened(track?.sourceName ?? ""),
     requester: shortened(track?.requester ?? ""),

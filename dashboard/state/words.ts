@@ -15,7 +15,7 @@ interface Words {
 export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
   workerLate: {
     short: "worker too late",
-    long: "The audio worker was 80 ms late or more: the machine or the worker is overloaded. See Node.",
+    long: "The audio worker got the processor 80 ms late or more and dropped the frames that were due. See Node for what helps.",
   },
   workerLost: {
     short: "worker lost",
@@ -46,6 +46,12 @@ export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
     long: "The bot was alone in the voice channel: time ran, nothing was sent, and nobody missed it.",
   },
 };
+
+/** What a full processor does, and what helps. */
+export const OVERLOADED =
+  "The processor is nearly or fully used. An audio worker that gets it 80 ms late or more drops the frames that were due: " +
+  "listeners hear a gap, and the player shows “worker too late”. What helps: fewer players on this node, more cores (with " +
+  "tonearm.workers.count at 0, or raised to match), and no other programs on them. See docs/how-to/tuning.md, Threads.";
 
 /** The repairs that the node makes by itself. */
 export const REPAIRS: Readonly<Record<NonNullable<IncidentJson["repair"]>, string>> = {

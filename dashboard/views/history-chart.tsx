@@ -1,7 +1,8 @@
-// A small chart of one figure over the time that the page has been open. In the browser.
+// A small chart of one figure over time. In the browser.
 
+import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { duration } from "../state/format.ts";
-import { chartLines, type HistoryPoint } from "../state/history.ts";
+import { chartLines, type FigureOf } from "../state/history.ts";
 
 /** Above the highest value: a line along the top would look like all there is. */
 const HEADROOM = 1.2;
@@ -9,9 +10,8 @@ const [WIDTH, HEIGHT] = [300, 60];
 
 interface ChartProps {
   readonly name: string;
-  readonly points: readonly HistoryPoint[];
-  /** Undefined: not known then. */
-  readonly figureOf: (point: HistoryPoint) => number | undefined;
+  readonly points: readonly NodeSample[];
+  readonly figureOf: FigureOf;
   readonly written: (value: number) => string;
   /** The line's top is at least this. */
   readonly topMin: number;
@@ -19,7 +19,9 @@ interface ChartProps {
 
 /** With what it is now and what it was at most, in words. */
 export function HistoryChart({ name, points, figureOf, written, topMin }: ChartProps) {
-  const values = points.map(figureOf).filter((value) => value !== undefined);
+  const values = points
+    .map((point, index) => figureOf(point, points[index - 1]))
+    .filter((value) => value !== undefined);
   const most = values.reduce((one, other) => Math.max(one, other), 0);
   const [first, last] = [points[0], points.at(-1)];
   const spanMs = first === undefined || last === undefined ? 0 : last.atMs - first.atMs;

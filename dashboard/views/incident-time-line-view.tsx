@@ -1,8 +1,9 @@
 // Why a player stuttered: its incidents on a line of time, and as a table with what each means. In the browser.
 
+import type { SharedIncidentJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson } from "../../src/control/protocol/player-diagnosis-json.ts";
-import { duration, timeOfDay, wholeNumber } from "../state/format.ts";
-import { marksOf, sinceIncidentMs, spanOf } from "../state/incident-time-line.ts";
+import { counted, duration, timeOfDay, wholeNumber } from "../state/format.ts";
+import { marksOf, othersIn, sinceIncidentMs, spanOf } from "../state/incident-time-line.ts";
 import { CAUSES, REPAIRS } from "../state/words.ts";
 import { Badge, HeadRow, WideTable } from "./pieces.tsx";
 
@@ -10,12 +11,14 @@ const WIDTH = 1000;
 
 interface IncidentsProps {
   readonly incidents: readonly IncidentJson[];
+  /** Those of several players at once. */
+  readonly shared: readonly SharedIncidentJson[];
   /** Epoch milliseconds of the node. */
   readonly nowMs: number;
 }
 
 /** The incidents of one player, newest first. */
-export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
+export function IncidentTimeLine({ incidents, shared, nowMs }: IncidentsProps) {
   return (
     <section>
       <h2>Why it stuttered</h2>
@@ -36,7 +39,9 @@ export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
                   <td class="number">{incident.isOver ? duration(incident.length) : "ongoing"}</td>
                   <td class="number">{wholeNumber(incident.framesLost)}</td>
                   <td>{incident.repair === null ? "–" : REPAIRS[incident.repair]}</td>
-                  <td class="prose">{CAUSES[incident.cause].long}</td>
+                  <td class="prose">
+                    {CAUSES[incident.cause].long} {togetherText(othersIn(incident, shared))}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -47,7 +52,11 @@ export function IncidentTimeLine({ incidents, nowMs }: IncidentsProps) {
   );
 }
 
-function Line({ incidents, nowMs }: IncidentsProps) {
+function togetherText(others: number): string {
+  return others === 0 ? "" : `${counted(others, "other player")} lost frames at the same time.`;
+}
+
+function Line({ incidents, nowMs }: Omit<IncidentsProps, "shared">) {
   const spanMs = spanOf(incidents, nowMs);
   const marks = marksOf(incidents, nowMs, spanMs);
   const [newest] = incidents;

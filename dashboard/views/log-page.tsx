@@ -1,6 +1,6 @@
 // The node's log as it is written: by level and text, and it can be held still. In the browser.
 
-import { Component } from "preact";
+import { Component, type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { counted } from "../state/format.ts";
 import { LOG_LEVELS, type PageRoute } from "../state/page-route.ts";
@@ -22,6 +22,7 @@ const MOODS: Readonly<Record<(typeof LOG_LEVELS)[number], Mood>> = {
 export function LogPage({ known, route, go }: PageProps & { readonly route: Extract<PageRoute, { page: "log" }> }) {
   const [text, setText] = useState("");
   const [held, setHeld] = useState<readonly NumberedLine[] | null>(null);
+  const list = useRef<HTMLElement>(null);
   const lines = linesWith(held ?? known.log, text);
   const waiting = held === null ? 0 : (known.log.at(-1)?.number ?? 0) - (held.at(-1)?.number ?? 0);
   return (
@@ -52,23 +53,62 @@ export function LogPage({ known, route, go }: PageProps & { readonly route: Extr
         <button type="button" aria-pressed={held !== null} onClick={() => setHeld(held === null ? known.log : null)}>
           Pause
         </button>
+        <CopyButton text={() => lines.map((line) => line.text).join("\n")} list={list} />
         <span class="quiet">
           {counted(lines.length, "line")}
           {waiting > 0 && `, ${waiting} more since the pause`}
         </span>
       </search>
-      <Lines lines={lines} />
+      <Lines lines={lines} list={list} />
     </section>
   );
 }
 
-function Lines({ lines }: { readonly lines: readonly NumberedLine[] }) {
-  const list = useRef<HTMLElement>(null);
+interface CopyProps {
+  readonly text: () => string;
+  readonly list: RefObject<HTMLElement | null>;
+}
+
+/** Copies the shown lines; where the browser does not permit that, as without HTTPS, it selects them. */
+function CopyButton({ text, list }: CopyProps) {
+  const [result, setResult] = useState("");
+  const copy = async (): Promise<void> => {
+    setResult(await copyOrSelect(text(), list.current));
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void copy()}>
+        Copy
+      </button>
+      <span class="quiet" role="status">
+        {result}
+      </span>
+    </>
+  );
+}
+
+async function copyOrSelect(text: string, list: HTMLElement | null): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return "Copied.";
+  } catch {
+    // There is no clipboard, or no permission.
+    if (list !== null) getSelection()?.selectAllChildren(list);
+    return "Selected: press Ctrl+C or ⌘C to copy.";
+  }
+}
+
+interface LinesProps {
+  readonly lines: readonly NumberedLine[];
+  readonly list: RefObject<HTMLElement | null>;
+}
+
+function Lines({ lines, list }: LinesProps) {
   const follows = useRef(true);
   const newest = lines.at(-1)?.number;
   useLayoutEffect(() => {
     if (follows.current && list.current !== null) list.current.scrollTop = list.current.scrollHeight;
-  }, [newest, lines.length]);
+  }, [newest, lines.length, list]);
   const scrolled = (element: HTMLElement): void => {
     follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
   };

@@ -2,15 +2,20 @@
 
 import type { StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
+import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { bytes, counted, duration, percent, wholeNumber } from "../state/format.ts";
-import type { HistoryPoint } from "../state/history.ts";
+import { lossRateOf } from "../state/history.ts";
+import { OVERLOADED } from "../state/words.ts";
 import { HistoryChart } from "./history-chart.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
+import { SharedIncidents } from "./shared-incidents.tsx";
 
 const MEGABYTE = 1_000_000;
 /** From here on a worker's newcomers are few. */
 const [LOAD_WARN, LOAD_BAD] = [0.6, 0.85];
+/** From here on threads wait for each other. */
+const CPU_WARN = 0.9;
 /** A frame lies ready for some 100 ms; 80 ms too late it is dropped. */
 const [LATE_WARN_MS, LATE_BAD_MS] = [20, 80];
 
@@ -22,10 +27,13 @@ export function NodePage(props: PageProps) {
     <section>
       <PageTitle>Node</PageTitle>
       <Summary latest={latest} />
+      {(isFull(latest.stats.cpu) || latest.load.workers.some(isLate)) && <p class="prose">{OVERLOADED}</p>}
       {props.canAct && <Actions {...props} isDraining={latest.isDraining} />}
       <h2>Workers</h2>
       <Workers workers={latest.load.workers} />
-      <h2>Since this page was opened</h2>
+      <SharedIncidents incidents={latest.load.sharedIncidents ?? []} />
+      <h2>History</h2>
+      <p class="quiet">A value a minute for the last hour, and a value a second since this page was opened.</p>
       <Charts points={history.points} workers={latest.load.workers} />
     </section>
   );
@@ -53,9 +61,7 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
       <Fact name="Memory">
         {bytes(memory.used)} used, {bytes(memory.allocated)} allocated
       </Fact>
-      <Fact name="Processor">
-        {percent(cpu.lavalinkLoad)} by the node, {percent(cpu.systemLoad)} in all, of {counted(cpu.cores, "core")}
-      </Fact>
+      <Fact name="Processor">{isFull(cpu) ? <Badge mood="warn">{processorText(cpu)}</Badge> : processorText(cpu)}</Fact>
       <Fact name="Encoder complexity">
         {complexity < complexityMax ? (
           <Badge mood="warn">
@@ -132,7 +138,7 @@ function Workers({ workers }: { readonly workers: readonly WorkerLoadJson[] }) {
 }
 
 interface ChartsProps {
-  readonly points: readonly HistoryPoint[];
+  readonly points: readonly NodeSample[];
   readonly workers: readonly WorkerLoadJson[];
 }
 
@@ -161,6 +167,20 @@ function Charts({ points, workers }: ChartsProps) {
         points={points}
       />
       <HistoryChart
+        name="Players"
+        figureOf={(point) => point.players}
+        written={wholeNumber}
+        topMin={1}
+        points={points}
+      />
+      <HistoryChart
+        name="Frames lost per second"
+        figureOf={lossRateOf}
+        written={(rate) => rate.toFixed(1)}
+        topMin={1}
+        points={points}
+      />
+      <HistoryChart
         name="Latest frame"
         figureOf={(point) => point.latenessMs}
         written={duration}
@@ -179,6 +199,20 @@ function Charts({ points, workers }: ChartsProps) {
       ))}
     </div>
   );
+}
+
+type Cpu = StateMessage["stats"]["cpu"];
+
+function processorText({ lavalinkLoad, systemLoad, cores }: Cpu): string {
+  return `${percent(lavalinkLoad)} by the node, ${percent(systemLoad)} in all, of ${counted(cores, "core")}`;
+}
+
+function isFull({ lavalinkLoad, systemLoad }: Cpu): boolean {
+  return Math.max(lavalinkLoad, systemLoad) >= CPU_WARN;
+}
+
+function isLate({ load, latenessMax }: WorkerLoadJson): boolean {
+  return load >= LOAD_BAD || latenessMax >= LATE_BAD_MS;
 }
 
 function moodOf(value: number, warn: number, bad: number): Mood {

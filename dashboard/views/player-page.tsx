@@ -7,6 +7,7 @@ import { ago, bytes, counted, duration, percent, timeOfDay, wholeNumber } from "
 import { type PlayerLine, playerKey } from "../state/player-line.ts";
 import { CAUSES, DAVE_STATES, GATES, MODES, REPAIRS } from "../state/words.ts";
 import { IncidentTimeLine } from "./incident-time-line-view.tsx";
+import { LostMinutes } from "./lost-minutes.tsx";
 import { useMovingPositions } from "./moving-positions.ts";
 import type { PageProps } from "./page-props.ts";
 import { Fact, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
@@ -25,15 +26,19 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
       <p>
         <a href="#/players">All players</a>
       </p>
-      <PageTitle>{player === null ? "Player" : <Untrusted text={player.track?.title || "Nothing loaded"} />}</PageTitle>
+      <PageTitle>{player === null ? "Player" : <Untrusted text={line?.title ?? "Nothing loaded"} />}</PageTitle>
       {player === null ? (
         <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
       ) : (
         <>
           <NowPlaying line={line} player={player} />
-          {props.canAct && <Actions {...props} player={player} />}
-          <IncidentTimeLine incidents={player.incidents} nowMs={known.latest?.atMs ?? 0} />
-          <LostFrames player={player} />
+          {props.canAct && <Actions {...props} player={player} title={line?.title} />}
+          <IncidentTimeLine
+            incidents={player.incidents}
+            shared={known.latest?.load.sharedIncidents ?? []}
+            nowMs={known.latest?.atMs ?? 0}
+          />
+          <LostFrames player={player} nowMs={known.latest?.atMs ?? 0} />
           <AudioSection player={player} />
           <Voice player={player} />
         </>
@@ -82,9 +87,14 @@ function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine 
   );
 }
 
-function Actions({ player, ask, isLive }: PageProps & PlayerProps) {
+function Actions({
+  player,
+  title,
+  ask,
+  isLive,
+}: PageProps & PlayerProps & { readonly title?: string | null | undefined }) {
   const { sessionId, guildId, track, paused } = player;
-  const subject = track?.title || guildId;
+  const subject = title ?? guildId;
   const button = (kind: "pause" | "resume" | "skip" | "stop", name: string, isPossible: boolean) => (
     <button type="button" disabled={!isLive || !isPossible} onClick={() => ask({ kind, sessionId, guildId }, subject)}>
       {name}
@@ -99,16 +109,17 @@ function Actions({ player, ask, isLive }: PageProps & PlayerProps) {
   );
 }
 
-function LostFrames({ player }: PlayerProps) {
-  const { sent, lost } = player.frames;
+function LostFrames({ player, nowMs }: PlayerProps & { readonly nowMs: number }) {
+  const { sent, lost, lostMinutes = [] } = player.frames;
   const rows = Object.entries(CAUSES)
     .map(([cause, words]) => ({ cause, words, count: lost[cause as keyof typeof lost] }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => other.count - one.count);
   return (
     <section>
-      <h2>Lost frames by cause</h2>
+      <h2>Lost frames</h2>
       <p class="quiet">{wholeNumber(sent)} frames of 20 ms were sent.</p>
+      <LostMinutes minutes={lostMinutes} nowMs={nowMs} />
       {rows.length === 0 ? (
         <p class="none">None was lost.</p>
       ) : (
@@ -136,9 +147,12 @@ function AudioSection({ player }: PlayerProps) {
   const { last } = repairs;
   return (
     <section>
-      <h2>AudioSection and repairs</h2>
+      <h2>Audio and repairs</h2>
       <dl class="facts">
+        <Fact name="Codec of the input">{codecText(audio)}</Fact>
         <Fact name="How it is made">{audio === null ? "–" : MODES[audio.mode]}</Fact>
+        <Fact name="Volume">{player.volume} %</Fact>
+        <Fact name="Filters">{player.filters?.join(", ") || "none"}</Fact>
         <Fact name="Buffered">{audio === null ? "–" : duration(audio.queued)}</Fact>
         <Fact name="Memory">{audio === null ? "–" : bytes(audio.heldBytes)}</Fact>
         <Fact name="Worker">{worker === null ? "waits for one" : workerText(worker)}</Fact>
@@ -158,7 +172,7 @@ function AudioSection({ player }: PlayerProps) {
   );
 }
 
-function Voice({ player: { voice } }: PlayerProps) {
+function Voice({ player: { voice, region } }: PlayerProps) {
   return (
     <section>
       <h2>Voice and encryption</h2>
@@ -167,6 +181,9 @@ function Voice({ player: { voice } }: PlayerProps) {
       ) : (
         <dl class="facts">
           <Fact name="Voice">{voice.state}</Fact>
+          <Fact name="Region">
+            <Untrusted text={region ?? "–"} />
+          </Fact>
           <Fact name="Due frames">{GATES[voice.gate]}</Fact>
           <Fact name="Ping">{voice.ping < 0 ? "–" : `${voice.ping} ms`}</Fact>
           <Fact name="End-to-end (DAVE)">{DAVE_STATES[voice.dave.state]}</Fact>
@@ -183,6 +200,12 @@ function Voice({ player: { voice } }: PlayerProps) {
       )}
     </section>
   );
+}
+
+/** `opus, 128 kbit/s`: a mean, as far as it has been read. */
+function codecText(audio: PlayerDiagnosisJson["audio"]): string {
+  if (!audio?.codec) return "–";
+  return audio.bitrate === null ? audio.codec : `${audio.codec}, ${wholeNumber(audio.bitrate / 1000)} kbit/s`;
 }
 
 function workerText({ index, isIsolated, load, latenessP99 }: NonNullable<PlayerDiagnosisJson["worker"]>): string {

@@ -60,7 +60,7 @@ class Row extends Component<{ readonly line: PlayerLine }> {
         </td>
         <th scope="row">
           <a href={writeRoute({ page: "player", sessionId: line.sessionId, guildId: line.guildId })}>
-            {line.title === null ? "Nothing loaded" : <Untrusted text={line.title || "Without a title"} />}
+            {line.title === null ? "Nothing loaded" : <Untrusted text={line.title} />}
           </a>
           <div class="below">
             <Untrusted text={line.author} />

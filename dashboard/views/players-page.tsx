@@ -65,7 +65,7 @@ function FilterBox({ route, go }: { readonly route: PlayersRoute; readonly go: P
       <input
         type="search"
         maxLength={100}
-        placeholder="title, guild, bot, requester …"
+        placeholder="title, link, guild, bot …"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
@@ -102,5 +102,5 @@ function Paging({ route, matching, shown, go }: PagingProps) {
 function emptyText({ filter, onlyTrouble }: PlayersRoute, total: number): string {
   if (total === 0) return "There is no player: no bot has joined a voice channel with this node.";
   if (onlyTrouble) return "No player has stuttered within the last ten minutes.";
-  return filter === "" ? "There are no more players." : "No player matches in title, guild, bot or requester.";
+  return filter === "" ? "There are no more players." : "No player matches in title, link, guild, bot or requester.";
 }

@@ -1,6 +1,7 @@
 // The clients: which bots are there, and which are away. In the browser.
 
-import { wholeNumber } from "../state/format.ts";
+import type { SessionRow } from "../../src/control/dashboard/live-messages.ts";
+import { dateAndTime, duration, wholeNumber } from "../state/format.ts";
 import { writeRoute } from "../state/page-route.ts";
 import { clientNameOf } from "../state/player-line.ts";
 import type { PageProps } from "./page-props.ts";
@@ -8,7 +9,7 @@ import { Badge, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
 
 /** One row a client. */
 export function SessionsPage({ known }: PageProps) {
-  const sessions = known.latest?.sessions ?? [];
+  const { sessions = [], atMs: nowMs = 0 } = known.latest ?? {};
   return (
     <section>
       <PageTitle>Sessions</PageTitle>
@@ -16,17 +17,27 @@ export function SessionsPage({ known }: PageProps) {
         <p class="none">No client is connected.</p>
       ) : (
         <WideTable label="Sessions">
-          <HeadRow names={["Client", "State", "Bot", "Key", "Players", "Playing", "Session"]} />
+          <HeadRow names={["Client", "State", "Since", "From", "Bot", "Key", "Players", "Playing", "Session"]} />
           <tbody>
             {sessions.map((session) => (
               <tr key={session.id}>
                 <th scope="row">
                   <Untrusted text={clientNameOf(session)} />
+                  <div class="below">
+                    <Untrusted text={session.connection?.userAgent ?? ""} />
+                  </div>
                 </th>
                 <td>
                   <Badge mood={session.isConnected ? "good" : "warn"}>
                     {session.isConnected ? "connected" : "away, may come back"}
                   </Badge>
+                </td>
+                <td>{session.connection ? <Since {...session.connection} nowMs={nowMs} /> : "–"}</td>
+                <td>
+                  <Untrusted text={session.connection?.address ?? "–"} />
+                  <div class="below">
+                    <Untrusted text={forwardedText(session)} />
+                  </div>
                 </td>
                 <td class="id">{session.userId}</td>
                 <td>{session.key === null ? "the password" : <Untrusted text={session.key} />}</td>
@@ -45,4 +56,22 @@ export function SessionsPage({ known }: PageProps) {
       )}
     </section>
   );
+}
+
+type Connection = NonNullable<SessionRow["connection"]>;
+
+/** When its connection was opened; a resumed session was there before. */
+function Since({ sinceMs, isResumed, nowMs }: Connection & { readonly nowMs: number }) {
+  return (
+    <>
+      {dateAndTime(sinceMs)}
+      <div class="below">
+        {duration(nowMs - sinceMs)} ago{isResumed && ", resumed"}
+      </div>
+    </>
+  );
+}
+
+function forwardedText({ connection }: SessionRow): string {
+  return connection?.forwardedFor ? `for ${connection.forwardedFor}` : "";
 }

@@ -135,7 +135,19 @@ export const PLAYER_GAUGES = {
 /** How packets are made. `opening`: none has been made for this track yet. */
 export const AUDIO_MODES = ["opening", "passthrough", "transcoding"] as const;
 
+/** The codecs that can be decoded. `pcm` stands for all audio without a codec, A-law and mu-law included. */
+export const AUDIO_CODECS = ["opus", "vorbis", "mp3", "aac", "flac", "alac", "pcm"] as const;
+
+/** The audio that a track's input has. */
+export interface InputFormat {
+  readonly codec: (typeof AUDIO_CODECS)[number];
+  /** Mean of the compressed audio read so far, bits per second of track time; 0: not known. */
+  readonly bitrate: number;
+}
+
 /** How the audio of one player is made. */
 export interface AudioState extends Readonly<Record<keyof typeof PLAYER_GAUGES, number>> {
   readonly mode: (typeof AUDIO_MODES)[number];
+  /** Undefined before the first packet. */
+  readonly input?: InputFormat | undefined;
 }

@@ -42,6 +42,11 @@ export function sumOf(counts: CauseCounts): number {
   return sum;
 }
 
+/** Those that listeners missed: all but those in an empty channel. */
+export function missedOf(counts: CauseCounts): number {
+  return sumOf(counts) - counts.nobodyThere;
+}
+
 /** What was done for a player that should play and sent nothing: reopen its input, or join a new voice session. */
 export const REPAIR_KINDS = ["reopen", "rejoin"] as const;
 

@@ -3,7 +3,7 @@
 // of all players are packed into one list of numbers, as objects would cost more to copy between threads than to make.
 // Packed by audio workers, unpacked by the main thread.
 
-import { AUDIO_MODES, type AudioState, PLAYER_GAUGES, type WorkerMetrics } from "./audio-metrics.ts";
+import { AUDIO_CODECS, AUDIO_MODES, type AudioState, PLAYER_GAUGES, type WorkerMetrics } from "./audio-metrics.ts";
 import type { AudioChanges, CauseCounts } from "./audio-report.ts";
 import type { PlayerId } from "./commands.ts";
 import type { Increases } from "./counter-table.ts";
@@ -80,6 +80,7 @@ export function packWorkerReport({ epochMs, worker, players }: WorkerReport): Pa
     if (position !== undefined) for (const name of POSITION_FIELDS) values.push(position[name]);
     if (audio !== undefined) {
       values.push(AUDIO_MODES.indexOf(audio.mode));
+      values.push(audio.input === undefined ? -1 : AUDIO_CODECS.indexOf(audio.input.codec), audio.input?.bitrate ?? 0);
       for (const name of GAUGE_NAMES) values.push(audio[name]);
     }
     if (increases !== undefined) values.push(increases.length, ...increases);
@@ -116,7 +117,10 @@ export function unpackWorkerReport(packed: PackedWorkerReport): WorkerReport {
 }
 
 function readAudio(next: () => number): AudioState {
-  const audio = { mode: AUDIO_MODES[next()] ?? "opening", ...zeroCounts(GAUGE_NAMES) };
+  const mode = AUDIO_MODES[next()] ?? "opening";
+  const codec = AUDIO_CODECS[next()];
+  const bitrate = next();
+  const audio = { mode, input: codec && { codec, bitrate }, ...zeroCounts(GAUGE_NAMES) };
   for (const name of GAUGE_NAMES) audio[name] = next();
   return audio;
 }

@@ -55,6 +55,11 @@ export function activeSettingsIn<Name extends FilterName>(
   return settings === undefined || ENTRIES[name].isOff(settings) ? undefined : settings;
 }
 
+/** The filters that change the audio, in the order of the table. */
+export function activeFilterNames(filters: FilterSettings): readonly FilterName[] {
+  return namesOf(ENTRIES).filter((name) => activeSettingsIn(filters, name) !== undefined);
+}
+
 function namesOf<Name extends string>(entries: Readonly<Record<Name, unknown>>): readonly Name[] {
   return Object.keys(entries) as Name[]; // the keys that the type names, in the order in which they are written
 }

@@ -9,6 +9,7 @@ import type { PlannerControl, SourceControl } from "../../src/control/api/api-co
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
+import { SharedIncidents } from "../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import { Api, type ApiOptions } from "../../src/control/server/api.ts";
 import type { TlsListener } from "../../src/control/server/tls-listener.ts";
@@ -257,7 +258,8 @@ function silentPlayers(clock: Clock, load: (identifier: string) => Promise<LoadR
     load,
     playableInput: () => ({ kind: "http", url: "http://media.example/", container: undefined }) as const,
   };
-  const parts = { workers, tracks, updateTimer, deadlyTracks: new DeadlyTracks(), clock };
+  const sharedIncidents = new SharedIncidents({ clock, logger: silentLogger });
+  const parts = { workers, tracks, updateTimer, deadlyTracks: new DeadlyTracks(), sharedIncidents, clock };
   return (options) => new Player({ ...options, ...parts, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
 }
 

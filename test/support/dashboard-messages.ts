@@ -7,6 +7,7 @@ import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dash
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
+import type { NodeSample } from "../../src/observability/status/node-history.ts";
 
 /** Right-to-left overrides, markup, and far too much text. */
 export const HOSTILE_TITLE = `\u202e<img src=x onerror="document.title='owned'">${"Wh\u0336a\u0336t ".repeat(900)}`;
@@ -58,10 +59,37 @@ export function playerRow(index: number, changes: Partial<PlayerRow> = {}): Play
   };
 }
 
+/** Since an hour before the state's time, resumed behind a proxy. */
+const CONNECTION = {
+  sinceMs: 1_700_000_000_000 - 3_600_000,
+  isResumed: true,
+  address: "192.0.2.7",
+  forwardedFor: "203.0.113.9",
+  userAgent: "night-bot (node 20)",
+};
+
 /** `s0` and `s1`; the second's client has disconnected. */
 const SESSIONS: readonly SessionRow[] = [
-  { id: "s0", userId: "801", clientName: "night-bot/2.1", key: null, isConnected: true, players: 25, playing: 24 },
-  { id: "s1", userId: "802", clientName: null, key: "second bot", isConnected: false, players: 25, playing: 25 },
+  {
+    id: "s0",
+    userId: "801",
+    clientName: "night-bot/2.1",
+    key: null,
+    isConnected: true,
+    connection: CONNECTION,
+    players: 25,
+    playing: 24,
+  },
+  {
+    id: "s1",
+    userId: "802",
+    clientName: null,
+    key: "second bot",
+    isConnected: false,
+    connection: null,
+    players: 25,
+    playing: 25,
+  },
 ];
 
 function worker(index: number, changes: Partial<WorkerLoadJson> = {}): WorkerLoadJson {
@@ -98,6 +126,8 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
       hasCapacity: true,
       refused: 0,
       moved: 3,
+      framesLost: 82,
+      sharedIncidents: [{ start: 1_700_000_000_000 - 600_000, length: 180, players: 41, framesLost: 164 }],
       hasSpareWorker: true,
       encoder: { complexity: 8, complexityMax: 10 },
       workers: [worker(0), worker(1)],
@@ -110,6 +140,20 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
     routePlanner: null,
     focus: null,
     ...changes,
+  };
+}
+
+/** What the node was like `agoMs` before `nowMs`. */
+export function nodeSample(nowMs: number, agoMs: number): NodeSample {
+  return {
+    atMs: nowMs - agoMs,
+    memoryBytes: 180 * BYTES,
+    cpu: 0.12,
+    players: 48,
+    playing: 44,
+    framesLost: 40,
+    latenessMs: 12,
+    workerLoads: [0.2, 0.5],
   };
 }
 
@@ -188,7 +232,10 @@ export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): Pl
     age: 300,
     worker: { index: 1, isIsolated: false, load: 0.68, latenessP99: 2.4, latenessMax: 36 },
     renderWorker: null,
-    audio: { mode: row.mode ?? "opening", queued: 9_800, heldBytes: row.heldBytes },
+    volume: 80,
+    filters: ["timescale", "lowPass"],
+    region: "rotterdam",
+    audio: { mode: row.mode ?? "opening", codec: "aac", bitrate: 127_600, queued: 9_800, heldBytes: row.heldBytes },
     voice: {
       state: "live",
       gate: "send",
@@ -208,6 +255,10 @@ export function diagnosisOf(row: PlayerRow, nowMs: number, sinceMs = 15_000): Pl
         daveNotReady: 0,
         nobodyThere: 0,
       },
+      lostMinutes: [
+        { time: nowMs - 1_100_000, lost: 4 },
+        { time: nowMs - 120_000, lost: 243 },
+      ],
     },
     incidents: [
       incidentOf({ start: nowMs - sinceMs - 2000, length: 2000, framesLost: 100, repair: "reopen" }),

@@ -15,6 +15,7 @@ import type {
   StateMessage,
   ViewMessage,
 } from "../../src/control/dashboard/live-messages.ts";
+import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { diagnosisOf, sourcesAt, stateMessage } from "./dashboard-messages.ts";
 import { PROJECT_ROOT } from "./project-files.ts";
 
@@ -60,6 +61,8 @@ export class FakeDashboardNode {
   /** The reason why further logins are refused. */
   refusal: string | undefined;
   rows: readonly PlayerRow[];
+  /** The node's last hour. */
+  samples: readonly NodeSample[] = [];
   /** Differences from the default state. */
   changes: Partial<StateMessage> = {};
   readonly #intervalMs: number;
@@ -144,6 +147,7 @@ export class FakeDashboardNode {
     socket.on("close", () => this.#viewers.delete(viewer));
     socket.on("message", (data) => this.#receive(viewer, JSON.parse(String(data)) as PageMessage));
     this.#send(viewer, { type: "hello", role, version: this.version, intervalMs: this.#intervalMs });
+    this.#send(viewer, { type: "history", samples: this.samples });
     this.#send(viewer, this.#stateFor(viewer.view));
   }
 

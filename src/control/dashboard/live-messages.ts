@@ -2,6 +2,7 @@
 // thread, and the page in the browser, which imports types only.
 
 import type { LogLevel } from "../../log/log.ts";
+import type { NodeSample } from "../../observability/status/node-history.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -12,7 +13,7 @@ import type { StatsJson } from "../protocol/stats-json.ts";
 export type DashboardRole = "viewer" | "operator";
 
 /** A message of the node. */
-export type LiveMessage = HelloMessage | StateMessage | LogMessage | DoneMessage;
+export type LiveMessage = HelloMessage | HistoryMessage | StateMessage | LogMessage | DoneMessage;
 
 /** Once, first. */
 export interface HelloMessage {
@@ -22,6 +23,12 @@ export interface HelloMessage {
   readonly version: string;
   /** Interval between state messages. */
   readonly intervalMs: number;
+}
+
+/** Once, second: the node's last hour, one sample a minute, oldest first. */
+interface HistoryMessage {
+  readonly type: "history";
+  readonly samples: readonly NodeSample[];
 }
 
 /** At once, whenever the view changes, and every `intervalMs`. */
@@ -94,6 +101,17 @@ export interface SessionRow {
   readonly key: string | null;
   /** False: its client is away, and may come back. */
   readonly isConnected: boolean;
+  /** The connection that it has or had last; null: its client has not come back since the node started. */
+  readonly connection: {
+    /** Epoch milliseconds. */
+    readonly sinceMs: number;
+    /** It continued the session after a loss. */
+    readonly isResumed: boolean;
+    readonly address: string | null;
+    /** As the last proxy says, if there is one. */
+    readonly forwardedFor: string | null;
+    readonly userAgent: string | null;
+  } | null;
   readonly players: number;
   readonly playing: number;
 }
@@ -127,7 +145,7 @@ export type PageMessage = ViewMessage | ActMessage;
 /** The complete view that the page requests from now on. */
 export interface ViewMessage {
   readonly type: "view";
-  /** Shows players whose guild, session, title, author, source, requester or client contains this text. Empty: all. */
+  /** Shows players whose guild, session, title, author, link, source, requester or client has this text. Empty: all. */
   readonly filter: string;
   /** Shows only players that stuttered within the last ten minutes. */
   readonly onlyTrouble: boolean;

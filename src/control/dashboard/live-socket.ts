@@ -11,6 +11,7 @@ import { stringifyJson } from "../../lib/json.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../log/log.ts";
 import type { LogRing } from "../../log/log-ring.ts";
+import type { NodeHistory } from "../../observability/status/node-history.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import { watchLiveness } from "../server/socket-liveness.ts";
 import { type ActionParts, carryOut } from "./actions.ts";
@@ -70,6 +71,7 @@ const FIRST_VIEW: ViewMessage = {
 export interface LiveSocketOptions {
   readonly parts: LiveParts & ActionParts;
   readonly logins: Pick<Logins, "loginOf">;
+  readonly history: Pick<NodeHistory, "samples">;
   readonly log: LogRing;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -178,6 +180,7 @@ class Viewer {
       if (!this.#isBacklogged) webSocket.pong(data);
     });
     this.#send({ type: "hello", role: login.role, version: options.version, intervalMs: INTERVAL_MS });
+    this.#send({ type: "history", samples: options.history.samples });
     this.#timer = this.#schedule();
     this.#show();
   }

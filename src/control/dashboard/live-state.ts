@@ -75,7 +75,24 @@ function isMatching({ session, player }: Entry, text: string): boolean {
     ...[player.guildId, session.id, session.userId, session.clientName, session.owner],
     ...[info?.title, info?.author, info?.sourceName, track && requesterOf(track.userData)],
   ];
-  return fields.some((field) => field?.toLowerCase().includes(text));
+  if (fields.some((field) => field?.toLowerCase().includes(text))) return true;
+  return info !== undefined && [info.uri ?? "", info.identifier].some((link) => isInLink(link, text));
+}
+
+/** As it is written and as it is read aloud, without secrets: else a viewer could guess them letter by letter. */
+function isInLink(link: string, text: string): boolean {
+  if (![link, unescaped(link)].some((form) => form.toLowerCase().includes(text))) return false;
+  const shown = redactText(link, URI_LENGTH_MAX);
+  return [shown, unescaped(shown)].some((form) => form.toLowerCase().includes(text));
+}
+
+function unescaped(link: string): string {
+  try {
+    return decodeURIComponent(link);
+  } catch {
+    // A percent sign that escapes nothing.
+    return link;
+  }
 }
 
 function rowOf({ session, player }: Entry): PlayerRow {
@@ -137,6 +154,7 @@ function sessionRows(sessions: Sessions): SessionRow[] {
       clientName,
       key: session.owner ?? null,
       isConnected,
+      connection: connectionRow(session),
       players: session.players.size,
       playing,
     });
@@ -144,9 +162,20 @@ function sessionRows(sessions: Sessions): SessionRow[] {
   return rows;
 }
 
+function connectionRow({ connection }: Session): SessionRow["connection"] {
+  if (connection === undefined) return null;
+  const { sinceEpochMs, isResumed, origin } = connection;
+  const { address = null, forwardedFor = null, userAgent = null } = origin ?? {};
+  return { sinceMs: sinceEpochMs, isResumed, address, forwardedFor, userAgent };
+}
+
 function focusOf(sessions: Sessions, { focus }: ViewMessage): StateMessage["focus"] {
   if (focus === null) return null;
-  return sessions.get(focus.sessionId)?.players.get(focus.guildId)?.diagnose() ?? null;
+  const diagnosis = sessions.get(focus.sessionId)?.players.get(focus.guildId)?.diagnose();
+  if (diagnosis === undefined) return null;
+  const { track } = diagnosis;
+  if (track === null) return diagnosis;
+  return { ...diagnosis, track: { ...track, identifier: redactText(track.identifier, URI_LENGTH_MAX) } };
 }
 
 function short(text: string): string {

@@ -1,5 +1,5 @@
-// Log lines about interruptions of one player's audio: one line per incident. When there are very many, only some of
-// them are logged, with the number of the omitted ones. Main thread.
+// Log lines about interruptions of audio, of one player or of several at once: one line per incident. When there are
+// very many, only some of them are logged, with the number of the omitted ones. Main thread.
 
 import type { Incident, Repair } from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -8,6 +8,9 @@ import type { Logger } from "../../log/log.ts";
 
 const LINES_BURST = 5;
 const LINES_PER_SECOND = 1 / 30;
+const SHARED_MESSAGE =
+  "audio of several players interrupted at once: an audio thread or the whole machine stood still; " +
+  "check other programs, processor limits and the number of players";
 
 export class IncidentLines {
   readonly #logger: Logger;
@@ -19,7 +22,8 @@ export class IncidentLines {
     this.#bucket = new TokenBucket({ clock, burst: LINES_BURST, perSecond: LINES_PER_SECOND });
   }
 
-  report({ cause, lengthMs, framesLost, repair }: Incident): void {
+  /** `players`: how many it interrupted at once. */
+  report({ cause, lengthMs, framesLost, repair }: Incident, players = 1): void {
     if (!this.#bucket.take(1)) {
       this.#unreported += 1;
       return;
@@ -27,7 +31,8 @@ export class IncidentLines {
     const unreported = this.#unreported === 0 ? {} : { unreported: this.#unreported };
     this.#unreported = 0;
     const fields = { cause, lengthMs, framesLost, ...(repair && { repair }), ...unreported };
-    this.#logger.warn("audio interrupted", fields);
+    if (players === 1) this.#logger.warn("audio interrupted", fields);
+    else this.#logger.warn(SHARED_MESSAGE, { players, ...fields });
   }
 
   /** There are few: the worker bounds them. */

@@ -6,11 +6,13 @@ import { type AudioState, PLAYER_COUNTERS, type PlayerCounts, VOICE_COUNTS } fro
 import {
   type AudioChanges,
   type Incident,
+  missedOf,
   REPAIR_KINDS,
   type Repair,
   sumOf,
   type VoiceReport,
 } from "../../bridge/audio-report.ts";
+import type { Increases } from "../../bridge/counter-table.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
 import { zeroCounts } from "../../bridge/zero-counts.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -25,6 +27,8 @@ import type {
 import type { PlayerPlacement } from "../workers/placements.ts";
 import type { WorkerView } from "../workers/worker-slot.ts";
 import { IncidentLines } from "./incident-lines.ts";
+import { LostMinutes } from "./lost-minutes.ts";
+import type { SharedIncidents } from "./shared-incidents.ts";
 
 const INCIDENTS_MAX = 20;
 const FRAME_MS = 20;
@@ -33,6 +37,7 @@ const COST_SPAN_MIN_MS = 100;
 interface PlayerDiagnosisOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly sharedIncidents: Pick<SharedIncidents, "add">;
   /** Called for an incident that no worker could report. */
   readonly onIncident: (incident: Incident) => void;
 }
@@ -50,7 +55,10 @@ export interface AudioOverview {
 }
 
 /** The part of the diagnosis that only the player knows. */
-type PlayerPart = Pick<PlayerDiagnosisJson, "guildId" | "sessionId" | "track" | "position" | "paused">;
+type PlayerPart = Pick<
+  PlayerDiagnosisJson,
+  "guildId" | "sessionId" | "track" | "position" | "paused" | "volume" | "filters" | "region"
+>;
 
 /** The members of a track that a diagnosis shows. */
 export function diagnosedTrack({ identifier, title, sourceName, isStream }: TrackInfo): PlayerDiagnosisJson["track"] {
@@ -63,6 +71,7 @@ export class PlayerDiagnosis {
   #cost: number | undefined;
   readonly #lines: IncidentLines;
   readonly #counts = PLAYER_COUNTERS.zero();
+  readonly #lostMinutes: LostMinutes;
   readonly #repairCounts = zeroCounts(REPAIR_KINDS);
   #audio: AudioState | undefined;
   #voice: VoiceReport | undefined;
@@ -78,13 +87,20 @@ export class PlayerDiagnosis {
   constructor(options: PlayerDiagnosisOptions) {
     this.#options = options;
     this.#lines = new IncidentLines(options);
+    this.#lostMinutes = new LostMinutes(options.clock);
   }
 
   onReport({ audio, increases, changes }: PlayerReport): void {
     if (audio !== undefined) this.#onAudioState(audio);
-    if (increases !== undefined) PLAYER_COUNTERS.add(this.#counts, increases);
+    if (increases !== undefined) this.#addCounts(increases);
     if (changes !== undefined) this.#onChanges(changes);
     this.#reportedAtMs = this.#options.clock.now();
+  }
+
+  #addCounts(increases: Increases): void {
+    const before = missedOf(this.#counts.lostFrames);
+    PLAYER_COUNTERS.add(this.#counts, increases);
+    this.#lostMinutes.add(missedOf(this.#counts.lostFrames) - before);
   }
 
   #onAudioState(state: AudioState): void {
@@ -142,6 +158,7 @@ export class PlayerDiagnosis {
     if (incident === undefined) return;
     this.#lostEpochMs = undefined;
     this.#counts.lostFrames.workerLost += incident.framesLost;
+    this.#lostMinutes.add(incident.framesLost);
     this.#options.onIncident(incident);
     this.#add(incident);
   }
@@ -157,9 +174,13 @@ export class PlayerDiagnosis {
       age: roundedOrNull(placement?.ownerWorker.reportedAgoMs ?? reportedAgoMs),
       worker: placement === undefined ? null : workerToJson(placement.ownerWorker),
       renderWorker: placement?.renderWorker === undefined ? null : workerToJson(placement.renderWorker),
-      audio: audio === undefined ? null : { mode: audio.mode, queued: audio.queuedMs, heldBytes: audio.heldBytes },
+      audio: audio === undefined ? null : audioToJson(audio),
       voice: this.#voice === undefined ? null : voiceToJson(this.#voice, this.#counts),
-      frames: { sent: this.#counts.framesSent, lost: { ...this.#counts.lostFrames } },
+      frames: {
+        sent: this.#counts.framesSent,
+        lost: { ...this.#counts.lostFrames },
+        lostMinutes: this.#lostMinutes.toJson(),
+      },
       incidents: [...open, ...over].slice(0, INCIDENTS_MAX),
       repairs: { ...this.#repairCounts, last: this.#lastRepair === undefined ? null : repairToJson(this.#lastRepair) },
       inputReopened: this.#counts.inputReopened,
@@ -177,7 +198,9 @@ export class PlayerDiagnosis {
 
   #add(incident: Incident): void {
     this.#incidents = [incident, ...this.#incidents].slice(0, INCIDENTS_MAX);
-    this.#lines.report(incident);
+    const log = (): void => this.#lines.report(incident);
+    if (incident.cause === "workerLate") this.#options.sharedIncidents.add(incident, log);
+    else log();
   }
 }
 
@@ -185,6 +208,10 @@ function workerToJson({ index, isIsolated, metrics }: WorkerView): WorkerPlaceme
   const { threadLoad = 0, latenessMsP99 = 0, latenessMsMax = 0 } = metrics ?? {};
   const [load, latenessP99, latenessMax] = [threadLoad, latenessMsP99, latenessMsMax].map(rounded);
   return { index, isIsolated, load: load ?? 0, latenessP99: latenessP99 ?? 0, latenessMax: latenessMax ?? 0 };
+}
+
+function audioToJson({ mode, input, queuedMs, heldBytes }: AudioState): PlayerDiagnosisJson["audio"] {
+  return { mode, codec: input?.codec ?? null, bitrate: input?.bitrate || null, queued: queuedMs, heldBytes };
 }
 
 function voiceToJson({ state, gate, pingMs, dave }: VoiceReport, ofPlayer: PlayerCounts): VoiceDiagnosisJson {

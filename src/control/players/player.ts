@@ -8,6 +8,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
+import { activeFilterNames } from "../../filters/filter-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
@@ -31,9 +32,11 @@ import type { FallbackProvider, TrackProvider, WorkerProvider } from "./player-p
 import { type EventContent, PlayerTrack } from "./player-track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
+import type { SharedIncidents } from "./shared-incidents.ts";
 import { type CheckedChange, TrackChecks } from "./track-checks.ts";
 import { UpdateQueue } from "./update-queue.ts";
 import type { UpdateTarget, UpdateTimer } from "./update-timer.ts";
+import { voiceRegion } from "./voice-region.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
@@ -47,6 +50,7 @@ interface PlayerOptions extends PlayerOwner {
   readonly fallbacks?: FallbackProvider | undefined;
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
+  readonly sharedIncidents: SharedIncidents;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long an update waits for the voice connection before it is answered all the same. */
@@ -95,6 +99,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#diagnosis = new PlayerDiagnosis({
       clock: options.clock,
       logger,
+      sharedIncidents: options.sharedIncidents,
       onIncident: (incident) => options.workers.addIncident(incident),
     });
     this.#track = new PlayerTrack({
@@ -165,7 +170,12 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { position } = this.#stateJson();
     const { loaded } = this.#track;
     const track = loaded === undefined ? null : diagnosedTrack(loaded.track.info);
-    const own = { guildId, sessionId, track, position, paused: this.#intent.value.isPaused };
+    const { isPaused: paused, volume, filters, voice } = this.#intent.value;
+    const own = {
+      ...{ guildId, sessionId, track, position, paused, volume },
+      filters: [...activeFilterNames(filters)],
+      region: voice === undefined ? null : voiceRegion(voice.credentials.endpoint),
+    };
     return this.#diagnosis.toJson(own, workers.placementOf(this));
   }
 

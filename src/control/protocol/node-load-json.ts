@@ -8,6 +8,8 @@ import { count, type JsonOf, share } from "./json-of.ts";
 export type LoadJson = JsonOf<typeof loadSchema>;
 /** One audio worker; figures are from its last report, 0 before the first. */
 export type WorkerLoadJson = LoadJson["workers"][number];
+/** Audio that several players lost at the same time. */
+export type SharedIncidentJson = LoadJson["sharedIncidents"][number];
 /** Part of Stats only while the node holds back. */
 export type OverloadJson = JsonOf<typeof overloadSchema>;
 
@@ -30,6 +32,17 @@ export const loadSchema = z
       complexity: complexity.describe("Now"),
       complexityMax: complexity.describe("Configured"),
     }),
+    framesLost: count.describe("Frames that listeners missed since the node started, of all workers"),
+    sharedIncidents: z
+      .array(
+        z.strictObject({
+          start: z.int().describe("Epoch milliseconds"),
+          length: milliseconds,
+          players: count.describe("How many it interrupted, 2 or more"),
+          framesLost: count,
+        }),
+      )
+      .describe("The last 20 times that an audio thread or the machine stood still, newest first"),
     /** A worker is ready to replace one that is lost. */
     hasSpareWorker: z.boolean(),
     workers: z.array(

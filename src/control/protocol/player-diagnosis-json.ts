@@ -2,7 +2,7 @@
 // Lavalink's protocol. Main thread; made by control/players/player-diagnosis.ts.
 
 import { z } from "zod";
-import { AUDIO_MODES, VOICE_COUNTS } from "../../bridge/audio-metrics.ts";
+import { AUDIO_CODECS, AUDIO_MODES, VOICE_COUNTS } from "../../bridge/audio-metrics.ts";
 import { LOSS_CAUSES, REPAIR_KINDS, VOICE_STATES } from "../../bridge/audio-report.ts";
 import { count, type JsonOf, share, text } from "./json-of.ts";
 
@@ -30,6 +30,8 @@ const workerPlacement = z.strictObject({
 
 const audio = z.strictObject({
   mode: z.enum(AUDIO_MODES),
+  codec: z.enum(AUDIO_CODECS).nullable().describe("Of the input; null before its first packet"),
+  bitrate: count.nullable().describe("Mean of the input so far, bits per second; null when not known"),
   queued: milliseconds.describe("Audio that is read and not sent yet"),
   heldBytes: count.describe("Memory of the track: bytes read ahead, tables, decoder"),
 });
@@ -76,12 +78,23 @@ const playerDiagnosisSchema = z
     track: z.strictObject({ identifier: text, title: text, sourceName: text, isStream: z.boolean() }).nullable(),
     position: count.describe("Milliseconds"),
     paused: z.boolean(),
+    volume: count.describe("Percent"),
+    filters: z.array(text).describe("Names of the filters that are set and change the audio"),
+    region: text.nullable().describe("Voice region, from the host name of Discord's voice server; null without one"),
     age: count.nullable().describe("Milliseconds since its worker's last report; null before the first"),
     worker: workerPlacement.nullable().describe("Worker of its voice connection; null while it waits for one"),
     renderWorker: workerPlacement.nullable().describe("Another worker that renders its audio"),
     audio: audio.nullable().describe("Null without a track"),
     voice: voice.nullable().describe("Null before its first connection"),
-    frames: z.strictObject({ sent: count, lost: z.record(cause, count) }).describe("Frames of 20 ms"),
+    frames: z
+      .strictObject({
+        sent: count,
+        lost: z.record(cause, count),
+        lostMinutes: z
+          .array(z.strictObject({ time: epochMilliseconds.describe("Start of the minute"), lost: count }))
+          .describe("Minutes of the last hour with lost frames, oldest first; without those in an empty channel"),
+      })
+      .describe("Frames of 20 ms"),
     incidents: z.array(incident).describe("Newest first; the last 20"),
     repairs,
     inputReopened: count.describe("Times a lost connection to the server of its input was opened again"),

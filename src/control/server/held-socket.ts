@@ -6,7 +6,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../lib/clock.ts";
-import type { SessionSocket } from "../sessions/session.ts";
+import type { ClientOrigin, SessionSocket } from "../sessions/session.ts";
 
 /** Between the answer to the handshake and the first message; clients are used to 5 to 10 ms from Lavalink. */
 const HOLD_MS = 7;
@@ -22,14 +22,21 @@ interface HeldMessage {
 export class HeldSocket implements SessionSocket {
   /** Resolves when the held messages have been passed on, or never will be. */
   readonly released: Promise<void>;
+  readonly origin: ClientOrigin | undefined;
   readonly #webSocket: WebSocket;
   /** Undefined: released. */
   #held: HeldMessage[] | undefined = [];
   #onReleased: () => void = () => undefined;
 
   /** The answer to the handshake has just been written to `connection`. */
-  constructor(webSocket: WebSocket, connection: Pick<Socket, "writableLength" | "write">, clock: Clock) {
+  constructor(
+    webSocket: WebSocket,
+    connection: Pick<Socket, "writableLength" | "write">,
+    clock: Clock,
+    origin?: ClientOrigin,
+  ) {
     this.#webSocket = webSocket;
+    this.origin = origin;
     this.released = new Promise((resolve) => {
       this.#onReleased = resolve;
     });

@@ -20,6 +20,7 @@ import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Recognition } from "./authentication.ts";
+import { clientOrigin } from "./client-origin.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { apiVersionLine, bareAnswer, rateLimitText } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
@@ -279,7 +280,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
       onUpgraded();
       watchLiveness(webSocket, this.#options.clock);
       const { remoteAddress: address } = request.socket;
-      const held = new HeldSocket(webSocket, request.socket, this.#options.clock);
+      const held = new HeldSocket(webSocket, request.socket, this.#options.clock, clientOrigin(request));
       const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers, address });
       this.#adopt(webSocket, protocol, { held, identity, session, address, isResumed: resumable !== undefined });
       countUnfinished(webSocket, request.socket, {

@@ -43,8 +43,27 @@ const ENDING_INTERVAL_MS = 5;
  */
 const TIMER_MAX_MS = 24 * 60 * 60 * 1000;
 
+/** Where a client's connection comes from. All of it is bounded in length. */
+export interface ClientOrigin {
+  readonly address: string | undefined;
+  /** The address that the last proxy has appended, if there is one; a client can make it up. */
+  readonly forwardedFor: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+/** The connection that a session has, or had last. */
+interface SessionConnection {
+  /** When it was opened, Unix epoch milliseconds. */
+  readonly sinceEpochMs: number;
+  /** It continued a session that had lost its client. */
+  readonly isResumed: boolean;
+  readonly origin: ClientOrigin | undefined;
+}
+
 /** The client's connection, as the session needs it. */
 export interface SessionSocket {
+  /** Undefined: not known. */
+  readonly origin?: ClientOrigin | undefined;
   /** Calls back once, when the operating system has taken the text or refused it. */
   send(text: string, onSent: (error?: Error | null) => void): void;
   /** Bytes sent and not yet taken by the operating system. */
@@ -116,6 +135,7 @@ export class Session implements EventSink {
   #timeout: JsonInteger = TIMEOUT_DEFAULT_S;
   #statsTimer: Timer;
   #state: State;
+  #connection: SessionConnection | undefined;
   /** Of the messages that the operating system has not taken. */
   readonly #unsentBytes: BufferedBytes;
 
@@ -133,6 +153,7 @@ export class Session implements EventSink {
     this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
     if (socket === undefined) return;
+    this.#connection = this.#connectionOf(socket, { isResumed: false });
     this.send({ op: "ready", resumed: false, sessionId: this.id });
     this.#sendStats();
   }
@@ -145,6 +166,11 @@ export class Session implements EventSink {
   /** Its client is away and may come back. */
   get isWaiting(): boolean {
     return this.#state.kind === "waiting";
+  }
+
+  /** Undefined: it is of an earlier process, and its client has not come back. */
+  get connection(): SessionConnection | undefined {
+    return this.#connection;
   }
 
   /** Whether it waits when its client goes; as the client set it, at first false. */
@@ -248,6 +274,7 @@ export class Session implements EventSink {
     const { queue, timer } = this.#state;
     timer.cancel();
     this.#state = { kind: "connected", socket, unsent: [] };
+    this.#connection = this.#connectionOf(socket, { isResumed: true });
     if (queue.droppedCount > 0)
       this.#logger.warn("resume queue full: older messages for the client were dropped", { count: queue.droppedCount });
     this.send({ op: "ready", resumed: true, sessionId: this.id });
@@ -387,6 +414,10 @@ export class Session implements EventSink {
 
   #queued(message: OutgoingMessage): QueuedMessage {
     return { topic: topicOf(message), text: stringifyJson(this.dialect.write(message)) };
+  }
+
+  #connectionOf({ origin }: SessionSocket, { isResumed }: Pick<SessionConnection, "isResumed">): SessionConnection {
+    return { sinceEpochMs: this.#options.clock.epochMs(), isResumed, origin };
   }
 
   get #logger(): Logger {

@@ -1,7 +1,9 @@
 // Compressed audio between container and decoder: a stream's set-up, and its packets with their times. Audio thread.
 
-/** The codecs that can be decoded. `pcm` stands for all audio without a codec, A-law and mu-law included. */
-export type AudioCodec = "opus" | "vorbis" | "mp3" | "aac" | "flac" | "alac" | "pcm";
+import type { AUDIO_CODECS } from "../../bridge/audio-metrics.ts";
+
+/** The codecs that can be decoded. */
+export type AudioCodec = (typeof AUDIO_CODECS)[number];
 
 /** Sample layout of uncompressed audio; interleaved. `float` is IEEE 754; 8-bit integers of WAV are unsigned. */
 export interface PcmLayout {

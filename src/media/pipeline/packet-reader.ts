@@ -267,6 +267,7 @@ export class PacketReader {
         this.#replacement = undefined;
         return;
       }
+      this.#options.tally?.onRead(packet, demuxer.stream.codec);
       this.#count(packet);
       this.#push(packet, demuxer.stream);
       // The first packets start the music: notify the pipeline at once, about later ones in bursts.
@@ -303,7 +304,6 @@ export class PacketReader {
 
   /** Packets without a duration never fill a second: if they do not end, the track does. */
   #count({ timestampMs, durationMs }: Packet): void {
-    if (this.#options.tally !== undefined) this.#options.tally.packetCount += 1;
     this.#readUntilMs = timestampMs + durationMs;
     const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
     this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);

@@ -132,11 +132,12 @@ export function remoteTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick
 }
 
 /** How its audio is made now, and what it holds. */
-export function audioOf(track: PlayingTrack): Pick<AudioState, "mode" | "queuedMs" | "heldBytes"> {
+export function audioOf(track: PlayingTrack): Omit<AudioState, "usedMs"> {
   const { pipeline, budget } = track;
   const audibleMode = pipeline.isTranscoding ? "transcoding" : "passthrough";
   return {
     mode: track.hasBeenAudible ? audibleMode : "opening",
+    input: pipeline.tally.input,
     queuedMs: Math.round(pipeline.queuedMs),
     heldBytes: budget.memory.usedBytes,
   };

@@ -1,24 +1,29 @@
 // The load of the node, for operators, and for clients while it refuses players. Main thread; read by node.ts.
 
-import { sumOf } from "../../bridge/audio-report.ts";
-import type { LoadJson, OverloadJson } from "../../control/protocol/node-load-json.ts";
+import { type CauseCounts, missedOf, noLosses, sumOf } from "../../bridge/audio-report.ts";
+import type { LoadJson, OverloadJson, SharedIncidentJson } from "../../control/protocol/node-load-json.ts";
 import type { PoolLoad } from "../../control/workers/worker-pool.ts";
 
-/** For `GET /v4/tonearm/load` and metrics; shares and milliseconds are rounded to three digits. */
-export function loadToJson({
-  workers,
-  hasSpare,
-  complexity,
-  complexityMax,
-  movedCount,
-  refusedCount,
-  hasCapacity,
-}: PoolLoad): LoadJson {
+interface AudioTrouble {
+  readonly lostFrames: CauseCounts;
+  readonly sharedIncidents: readonly SharedIncidentJson[];
+}
+
+/**
+ * For `GET /v4/tonearm/load` and metrics; shares and milliseconds are rounded to three digits. `lostFrames`: of all
+ * workers since the node started, those that are gone included; `sharedIncidents`: newest first.
+ */
+export function loadToJson(
+  { workers, hasSpare, complexity, complexityMax, movedCount, refusedCount, hasCapacity }: PoolLoad,
+  { lostFrames = noLosses(), sharedIncidents = [] }: Partial<AudioTrouble> = {},
+): LoadJson {
   return {
     hasCapacity,
     refused: refusedCount,
     moved: movedCount,
     encoder: { complexity, complexityMax },
+    framesLost: missedOf(lostFrames),
+    sharedIncidents,
     hasSpareWorker: hasSpare,
     workers: workers.map(({ index, isIsolated, isReady, playerCount, metrics, counts }) => ({
       index,

@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { DashboardAction } from "../../../src/control/dashboard/live-messages.ts";
 import { startChromium } from "../../support/chromium.ts";
-import { HOSTILE_TITLE, incidentOf, playerRow } from "../../support/dashboard-messages.ts";
+import { HOSTILE_TITLE, incidentOf, nodeSample, playerRow, stateMessage } from "../../support/dashboard-messages.ts";
 import { goTo, logInAs, visit } from "../../support/dashboard-visit.ts";
 import { FakeDashboardNode, PASSWORDS } from "../../support/fake-dashboard-node.ts";
 
@@ -188,6 +188,34 @@ describe("one player", () => {
     await expect.poll(() => node.views.at(-1)?.focus).toBeNull();
   });
 
+  test("a player's page has its codec, volume, filters and region, and when it lost frames", async () => {
+    await goTo(page, FIRST_HASH, FIRST_TITLE);
+    const fact = (name: string) => page.locator(".facts > div").filter({ has: page.getByText(name, { exact: true }) });
+    expect(await fact("Codec of the input").locator("dd").textContent()).toBe("aac, 128 kbit/s");
+    expect(await fact("How it is made").locator("dd").textContent()).toBe("passed through");
+    expect(await fact("Volume").locator("dd").textContent()).toBe("80 %");
+    expect(await fact("Filters").locator("dd").textContent()).toBe("timescale, lowPass");
+    expect(await fact("Region").locator("dd").textContent()).toBe("rotterdam");
+    const chart = page.getByRole("img", { name: /^247 frames lost in the last hour, most at \d\d:\d\d:\d\d: 243$/ });
+    expect(await chart.locator("rect").count()).toBe(2);
+  });
+
+  test("an untagged track is called by its file, in the table, on its page, and in questions", async () => {
+    const track = playerRow(0).track;
+    const untagged = {
+      title: "Unknown title",
+      author: "Unknown artist",
+      uri: "https://u:<redacted>@cdn.example/a%20b.mp3?k=1",
+    };
+    node.change(0, { track: track && { ...track, ...untagged } });
+    await rows().first().getByRole("link", { name: "a b.mp3" }).waitFor();
+    expect(await rows().first().locator(".below").first().textContent()).toBe("cdn.example");
+    await rows().first().getByRole("link").click();
+    await page.getByRole("heading", { level: 1, name: "a b.mp3" }).waitFor();
+    await page.getByRole("button", { name: "Skip…" }).click();
+    await page.getByRole("dialog", { name: "Skip “a b.mp3”?" }).waitFor();
+  });
+
   test("a player that no longer exists is reported as gone", async () => {
     await goTo(page, FIRST_HASH, FIRST_TITLE);
     node.rows = node.rows.slice(1);
@@ -333,6 +361,60 @@ describe("each action needs a confirmation, and then runs", () => {
   });
 });
 
+describe("the node", () => {
+  test("the charts are filled after a reload with the node's last hour", async () => {
+    node.samples = Array.from({ length: 60 }, (_, index) => nodeSample(Date.now(), (60 - index) * 60_000));
+    await logInAs(page, "viewer");
+    await goTo(page, "#/node", "Node");
+    await page.reload();
+    const chart = page.locator(".chart").filter({ hasText: "Players that play" });
+    await chart.getByText("at most 50 in 1 h").waitFor();
+    expect(await chart.locator("polyline").count()).toBe(1);
+    expect((await chart.locator("polyline").getAttribute("points"))?.split(" ").length).toBeGreaterThanOrEqual(60);
+  });
+
+  test("a full processor is amber, and the page says what late workers mean and what helps", async () => {
+    await logInAs(page, "viewer");
+    await goTo(page, "#/node", "Node");
+    const processor = page.locator(".facts > div").filter({ hasText: "Processor" });
+    await processor.getByText("17 % by the node").waitFor();
+    expect(await processor.locator(".badge").count()).toBe(0);
+    const help = page.getByText("the player shows “worker too late”. What helps: fewer players on this node");
+    expect(await help.count()).toBe(0);
+    const { stats } = stateMessage(node.rows);
+    node.changes = { stats: { ...stats, cpu: { ...stats.cpu, systemLoad: 1 } } };
+    await help.waitFor();
+    expect(await processor.locator(".badge.warn").textContent()).toContain("100 % in all");
+  });
+});
+
+test("players that were interrupted at once are one row of the node, and named on the page of each of them", async () => {
+  const start = Date.now() - 1_100_000;
+  const { load } = stateMessage(node.rows);
+  const shared = { start: start - 50_000, length: 100_000, players: 41, framesLost: 164 };
+  node.changes = { load: { ...load, sharedIncidents: [shared] } };
+  await logInAs(page, "viewer");
+  await goTo(page, "#/node", "Node");
+  const entries = page
+    .getByRole("region", { name: "Interruptions of several players, newest first" })
+    .locator("tbody tr");
+  expect(await entries.count()).toBe(1);
+  expect(await entries.locator("td").allTextContents()).toEqual(["1 min", "41", "164"]);
+  await goTo(page, FIRST_HASH, FIRST_TITLE);
+  await page.getByText("40 other players lost frames at the same time.").waitFor();
+});
+
+test("sessions say since when and from where they are, and that they were resumed", async () => {
+  await logInAs(page, "viewer");
+  await goTo(page, "#/sessions", "Sessions");
+  const [first, second] = [page.locator("tbody tr").first(), page.locator("tbody tr").nth(1)];
+  await first.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/).waitFor();
+  for (const text of [/ago, resumed/, "192.0.2.7", "for 203.0.113.9", "night-bot (node 20)"]) {
+    expect(await first.getByText(text).count()).toBe(1);
+  }
+  expect(await second.locator("td").nth(1).textContent()).toBe("–");
+});
+
 test("a viewer sees everything, and no action buttons", async () => {
   await logInAs(page, "viewer");
   const buttons: string[] = [];
@@ -424,6 +506,28 @@ describe("the log", () => {
     expect(await lines().count()).toBe(81);
     await page.getByRole("button", { name: "Pause" }).click();
     await lines().getByText("while nobody looked").waitFor();
+  });
+
+  test("the shown lines are copied, or selected where the browser does not let the page copy", async () => {
+    await page.getByLabel("Filter").fill("line 1");
+    await expect.poll(() => lines().count()).toBe(11);
+    const writeText = "{ writeText: (text) => { globalThis.copied = text; return Promise.resolve(); } }";
+    const giveClipboard = (clipboard: string) =>
+      page.evaluate(`Object.defineProperty(navigator, "clipboard", { configurable: true, value: ${clipboard} })`);
+    await giveClipboard(writeText);
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByRole("status").getByText("Copied.").waitFor();
+    const copied = (await page.evaluate<string>("copied")).split("\n");
+    expect(copied).toHaveLength(11);
+    expect(copied[0]).toMatch(/^\d{4}-\d\d-\d\d .* INFO {2}line 1$/);
+    await giveClipboard("undefined");
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByText("Selected: press Ctrl+C").waitFor();
+    const selected = (await page.evaluate<string>("getSelection().toString()"))
+      .split("\n")
+      .map((line) => line.trim())
+      .filter((line) => line !== "");
+    expect(selected).toEqual(copied);
   });
 
   test("the log is not requested from the node on another page", async () => {

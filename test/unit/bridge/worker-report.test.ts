@@ -24,7 +24,13 @@ function playing(playerId: number): PlayerReport {
   return {
     playerId,
     position: { playerId, trackId: playerId + 1, seekId: 3, positionMs: 4000.5, epochMs: EPOCH_MS, rate: 1.25 },
-    audio: { mode: "transcoding", queuedMs: 960, heldBytes: 300_000 * playerId, usedMs: 0.125 },
+    audio: {
+      mode: "transcoding",
+      input: { codec: "flac", bitrate: 900_000 },
+      queuedMs: 960,
+      heldBytes: 300_000 * playerId,
+      usedMs: 0.125,
+    },
     increases: increasesOf(counts),
     changes: undefined,
     minute: undefined,

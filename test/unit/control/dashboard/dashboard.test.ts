@@ -363,6 +363,47 @@ describe("live", () => {
     expect(await titles({ onlyTrouble: true })).toEqual([0]);
   });
 
+  test("the state says since when and from where a session is, and that it was resumed", async () => {
+    const headers = { "User-Agent": "bot".repeat(100), "X-Forwarded-For": "10.0.0.1, 203.0.113.9" };
+    const client = await server.connect(headers);
+    const page = await opened();
+    const sinceMs = expect.any(Number);
+    const origin = { address: "127.0.0.1", forwardedFor: "203.0.113.9", userAgent: "bot".repeat(100).slice(0, 200) };
+    expect((await page.see({})).sessions[0]?.connection).toEqual({ sinceMs, isResumed: false, ...origin });
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}`, { body: { resuming: true, timeout: 60 } });
+    client.socket.terminate();
+    await expect.poll(() => sessions.all()[0]?.isWaiting).toBe(true);
+    expect((await page.see({})).sessions[0]).toMatchObject({ isConnected: false, connection: origin });
+    await server.connect({ "Session-Id": client.sessionId, "User-Agent": "other" });
+    const back = { isResumed: true, forwardedFor: null, userAgent: "other" };
+    expect((await page.see({})).sessions[0]).toMatchObject({ isConnected: true, connection: back });
+  });
+
+  test("a page gets the node's last hour once, with one sample a minute", async () => {
+    const startMs = clock.epochMs();
+    for (let minute = 0; minute < 3; minute++) clock.advance(60_000);
+    const page = await opened();
+    await page.see({});
+    await page.see({});
+    const histories = page.messages.filter((message) => message.type === "history");
+    expect(histories.map(({ samples }) => samples.map(({ atMs }) => atMs - startMs))).toEqual([
+      [60_000, 120_000, 180_000],
+    ]);
+  });
+
+  test("the socket filters by the link of a track, but never by a secret in it", async () => {
+    const client = await server.connect();
+    const uri = "https://fan:pass1234@radio.example/night%20song.mp3?token=abcd1234";
+    const { encoded } = buildTrack({ uri, identifier: uri });
+    await server.request("PATCH", `/v4/sessions/${client.sessionId}/players/1`, { body: { track: { encoded } } });
+    const page = await opened(VIEWER);
+    const matching = async (filter: string) => (await page.see({ filter })).players.matching;
+    expect([await matching("RADIO.example"), await matching("night song")]).toEqual([1, 1]);
+    expect([await matching("pass1"), await matching("abcd"), await matching("other.example")]).toEqual([0, 0, 0]);
+    const { focus } = await page.see({ focus: { sessionId: client.sessionId, guildId: "1" } });
+    expect(JSON.stringify(focus)).not.toMatch(/pass1234|abcd1234/);
+  });
+
   test("the state names the source of a track without its credentials", async () => {
     const client = await server.connect();
     const { encoded } = buildTrack({ uri: "https://fan:pass1234@radio.example/live?token=abcd1234" });

@@ -3,9 +3,10 @@ import { type AudioState, type PlayerCounts, VOICE_COUNTS } from "../../../../sr
 import { type AudioChanges, type Incident, noLosses, type VoiceReport } from "../../../../src/bridge/audio-report.ts";
 import { zeroCounts } from "../../../../src/bridge/zero-counts.ts";
 import { PlayerDiagnosis } from "../../../../src/control/players/player-diagnosis.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
 import type { PlayerPlacement } from "../../../../src/control/workers/placements.ts";
-import { createLogger, type LogFields } from "../../../../src/log/log.ts";
+import { createLogger, type LogFields, type Logger } from "../../../../src/log/log.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { idleWorker } from "../../../support/idle-worker.ts";
 import { increasesOf } from "../../../support/increases.ts";
@@ -15,6 +16,9 @@ const PLAYER = {
   sessionId: "s",
   position: 0,
   paused: false,
+  volume: 100,
+  filters: [],
+  region: null,
   track: { identifier: "i", title: "t", sourceName: "http", isStream: false },
 };
 const PLACEMENT: PlayerPlacement = {
@@ -34,15 +38,20 @@ const LOST_THREE = { lostFrames: { ...noLosses(), network: 3 } };
 let clock: FakeClock;
 let lines: { readonly message: string; readonly fields: LogFields }[];
 let unreported: Incident[];
+let logger: Logger;
+let sharedIncidents: SharedIncidents;
 let diagnosis: PlayerDiagnosis;
 
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
   unreported = [];
+  logger = createLogger((_level, message, fields) => lines.push({ message, fields }));
+  sharedIncidents = new SharedIncidents({ clock, logger });
   diagnosis = new PlayerDiagnosis({
     clock,
-    logger: createLogger((_level, message, fields) => lines.push({ message, fields })),
+    logger,
+    sharedIncidents,
     onIncident: (incident) => unreported.push(incident),
   });
 });
@@ -69,7 +78,7 @@ describe("the diagnosis of a player", () => {
       renderWorker: null,
       audio: null,
       voice: null,
-      frames: { sent: 0, lost: noLosses() },
+      frames: { sent: 0, lost: noLosses(), lostMinutes: [] },
       incidents: [],
       repairs: { reopen: 0, rejoin: 0, last: null },
       inputReopened: 0,
@@ -110,6 +119,35 @@ describe("the diagnosis of a player", () => {
     });
     expect(json().voice?.counts).toEqual({ ...zeroCounts(VOICE_COUNTS), daveTransitions: 2 });
     expect(json().incidents).toHaveLength(2);
+  });
+
+  test("a diagnosis has the codec and bit rate of the input, once they are known", () => {
+    diagnosis.onReport({ playerId: 1, audio: AUDIO });
+    expect(json().audio).toMatchObject({ codec: null, bitrate: null });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, input: { codec: "aac", bitrate: 0 } } });
+    expect(json().audio).toMatchObject({ codec: "aac", bitrate: null });
+    diagnosis.onReport({ playerId: 1, audio: { ...AUDIO, input: { codec: "aac", bitrate: 128_000 } } });
+    expect(json().audio).toMatchObject({ mode: "transcoding", codec: "aac", bitrate: 128_000 });
+  });
+
+  test("a diagnosis says in which minutes of the last hour frames were lost, but for an empty channel", () => {
+    const start = Math.ceil(clock.epochMs() / 60_000) * 60_000;
+    clock.advance(start - clock.epochMs());
+    for (let count = 0; count < 2; count++) counted(LOST_THREE);
+    counted({ framesSent: 50, lostFrames: { ...noLosses(), nobodyThere: 40 } });
+    clock.advance(60_000);
+    diagnosis.onWorkerLost({ isAudible: true });
+    clock.advance(100);
+    diagnosis.endLoss();
+    const first = { time: start, lost: 6 };
+    expect(json().frames.lostMinutes).toEqual([first, { time: start + 60_000, lost: 5 }]);
+    for (let minute = 0; minute < 200; minute++) {
+      clock.advance(60_000);
+      counted(LOST_THREE);
+    }
+    expect(json().frames.lostMinutes).toHaveLength(60);
+    clock.advance(3_600_000);
+    expect(json().frames.lostMinutes).toEqual([]);
   });
 
   test("an open incident stays open while its player reports only counts", () => {
@@ -177,6 +215,15 @@ describe("the log", () => {
     expect(lines).toEqual([
       { message: "audio interrupted", fields: { cause: "network", lengthMs: 60, framesLost: 3, repair: "reopen" } },
     ]);
+  });
+
+  test("an incident of one late player alone leaves its line a moment later", () => {
+    changes({ incidents: [{ ...INCIDENT, cause: "workerLate" }] });
+    expect(lines).toEqual([]);
+    clock.advance(1500);
+    const fields = { cause: "workerLate", lengthMs: 60, framesLost: 3 };
+    expect(lines).toEqual([{ message: "audio interrupted", fields }]);
+    expect(sharedIncidents.recent).toEqual([]);
   });
 
   test("very many incidents leave a few lines with the number of omitted ones", () => {

@@ -4,6 +4,7 @@ import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../../../src/control/players/player.ts";
 import type { PlayerIntent } from "../../../../src/control/players/player-intent.ts";
 import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
@@ -53,6 +54,7 @@ function createSide({ isRunning = true, limitBytes = 100_000 } = {}): Side {
     memory,
     logger: silentLogger,
     deadlyTracks: new DeadlyTracks(),
+    sharedIncidents: new SharedIncidents({ clock, logger: silentLogger }),
     voiceConnectTimeoutMs: 5000,
   });
   return { player, workers, messages, memory };

@@ -6,6 +6,7 @@ import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../../../src/control/players/player.ts";
 import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import type { LoadResult } from "../../../../src/control/sources/load-result.ts";
@@ -76,6 +77,7 @@ function createPlayer(): Player {
     memory,
     logger: createLogger((_level, message, fields) => logged.push({ message, ...fields })),
     deadlyTracks,
+    sharedIncidents: new SharedIncidents({ clock, logger: createLogger(() => undefined) }),
     voiceConnectTimeoutMs: 5000,
   });
 }
@@ -1074,6 +1076,15 @@ test("a worker lost during playback is an incident until the player sends audio 
   workers.lose();
   clock.advance(700);
   expect(player.diagnose().incidents).toHaveLength(1);
+});
+
+test("a diagnosis has the volume, the filters that change the audio, and the voice region without its token", async () => {
+  expect(player.diagnose()).toMatchObject({ volume: 100, filters: [], region: null });
+  const endpoint = "rotterdam12.discord.media:443";
+  await connect({ ...CREDENTIALS, endpoint });
+  await update({ volume: 40, filters: { volume: 1, tremolo: { frequency: 2, depth: 0.5 } } });
+  expect(player.diagnose()).toMatchObject({ volume: 40, filters: ["tremolo"], region: "rotterdam" });
+  expect(JSON.stringify(player.diagnose())).not.toContain(CREDENTIALS.token);
 });
 
 test("a position in the report of a worker counts like one that comes alone", async () => {

@@ -189,6 +189,16 @@ describe("resuming", () => {
     expect(next.received.slice(3).map(({ guildId }) => guildId)).toEqual(["7", "8"]);
   });
 
+  test("a session says when its connection was opened, and whether that resumed it", () => {
+    const startMs = clock.epochMs();
+    expect(session.connection).toEqual({ sinceEpochMs: startMs, isResumed: false, origin: undefined });
+    lose(socket);
+    clock.advance(3000);
+    expect(session.connection?.sinceEpochMs).toBe(startMs);
+    resume();
+    expect(session.connection).toMatchObject({ sinceEpochMs: startMs + 3000, isResumed: true });
+  });
+
   test("stats that are due while the client is away are buffered too, and continue afterwards", () => {
     session.configure({ timeout: 600 });
     lose(socket);

@@ -5,6 +5,7 @@ import {
   bytes,
   clockTime,
   counted,
+  dateAndTime,
   duration,
   percent,
   shortened,
@@ -64,6 +65,8 @@ test("numbers have gaps, nouns their number", () => {
 test("an invalid time is shown as such", () => {
   expect(timeOfDay(new Date(2026, 0, 1, 3, 4, 5).getTime())).toBe("03:04:05");
   expect(timeOfDay(Number.NaN)).toBe("?");
+  expect(dateAndTime(new Date(2026, 0, 2, 3, 4, 5).getTime())).toBe("2026-01-02 03:04:05");
+  expect(dateAndTime(Number.NaN)).toBe("?");
 });
 
 test("long text is cut", () => {

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { chartLines, type History, NO_HISTORY, remember } from "../../../../dashboard/state/history.ts";
-import { stateMessage } from "../../../support/dashboard-messages.ts";
+import {
+  chartLines,
+  type History,
+  lossRateOf,
+  NO_HISTORY,
+  remember,
+  withSamples,
+} from "../../../../dashboard/state/history.ts";
+import { nodeSample, stateMessage } from "../../../support/dashboard-messages.ts";
+
+const field = { width: 100, height: 10, top: 50 };
 
 function historyOf(seconds: number): History {
   let history = NO_HISTORY;
@@ -26,14 +35,43 @@ describe("the history", () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * Math.min(...gaps));
   });
 
+  test("the history begins with the node's last hour, and fills the time that the page was away", () => {
+    const minutes = Array.from({ length: 60 }, (_, index) => nodeSample(3_600_000, (59 - index) * 60_000));
+    let history = withSamples(NO_HISTORY, minutes);
+    expect(history.points).toHaveLength(60);
+    for (let second = 1; second <= 90; second += 1) {
+      history = remember(history, stateMessage([], { atMs: 3_600_000 + second * 1000 }));
+    }
+    expect(withSamples(history, minutes)).toEqual(history);
+    const later = [nodeSample(3_600_000, -60_000), nodeSample(3_600_000, -180_000)];
+    const filled = withSamples(remember(history, stateMessage([], { atMs: 3_900_000 })), later);
+    expect(filled.points.slice(-3).map(({ atMs }) => atMs)).toEqual([3_690_000, 3_780_000, 3_900_000]);
+  });
+
+  test("the node's last hour stays a line when the page's own samples are thinned out", () => {
+    const minutes = Array.from({ length: 60 }, (_, index) => nodeSample(0, (60 - index) * 60_000));
+    let history = withSamples(NO_HISTORY, minutes);
+    for (let second = 0; second < 3000; second += 1) {
+      history = remember(history, stateMessage([], { atMs: second * 1000 }));
+    }
+    expect(history.points.length).toBeLessThanOrEqual(1200);
+    expect(history.points.slice(0, 60)).toEqual(minutes);
+    const lines = chartLines(history.points, () => 1, field);
+    expect(lines.map((line) => line.split(" ").length)).toEqual([history.points.length]);
+  });
+
   test("the history restarts when the node's clock goes back", () => {
     expect(remember(historyOf(50), stateMessage([], { atMs: 7 })).points.map(({ atMs }) => atMs)).toEqual([7]);
   });
 });
 
-describe("the line of a chart", () => {
-  const field = { width: 100, height: 10, top: 50 };
+test("lost frames are a rate between two samples, and unknown where the node has started again", () => {
+  const [before, after] = [nodeSample(0, 2000), { ...nodeSample(0, 0), framesLost: 90 }];
+  expect(lossRateOf(after, before)).toBe(25);
+  expect([lossRateOf(after, undefined), lossRateOf(before, after)]).toEqual([undefined, undefined]);
+});
 
+describe("the line of a chart", () => {
   test("the line of a chart goes from left to right, and its maximum is the top", () => {
     const figures = [0, 25, 500];
     const { points } = historyOf(3);

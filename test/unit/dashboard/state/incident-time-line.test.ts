@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isTrouble, marksOf, spanOf } from "../../../../dashboard/state/incident-time-line.ts";
+import { isTrouble, marksOf, othersIn, spanOf } from "../../../../dashboard/state/incident-time-line.ts";
 import { incidentOf } from "../../../support/dashboard-messages.ts";
 
 const NOW = 100_000_000;
@@ -45,4 +45,11 @@ test("trouble is an incident that is ongoing, or ended less than ten minutes ago
   const at = (start: number, isOver = true) => isTrouble(incidentOf({ start, length: 1000, isOver }), NOW);
   expect([at(NOW - 601_000), at(NOW - 601_001), at(NOW - 5_000_000, false)]).toEqual([true, false, true]);
   expect(isTrouble(null, NOW)).toBe(false);
+});
+
+test("an incident of a late worker has the number of other players that were interrupted with it", () => {
+  const shared = [{ start: 5000, length: 200, players: 41, framesLost: 164 }];
+  expect(othersIn(incidentOf({ start: 5040, cause: "workerLate" }), shared)).toBe(40);
+  expect(othersIn(incidentOf({ start: 5040, cause: "network" }), shared)).toBe(0);
+  expect(othersIn(incidentOf({ start: 5300, cause: "workerLate" }), shared)).toBe(0);
 });

@@ -26,6 +26,8 @@ const LOAD: LoadJson = {
   refused: 3,
   moved: 2,
   encoder: { complexity: 4, complexityMax: 10 },
+  framesLost: 0,
+  sharedIncidents: [],
   hasSpareWorker: true,
   workers: [],
 };

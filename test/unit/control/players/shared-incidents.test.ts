@@ -1,0 +1,70 @@
+import { beforeEach, expect, test } from "vitest";
+import type { Incident } from "../../../../src/bridge/audio-report.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
+import { createLogger } from "../../../../src/log/log.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+
+const START = 1_700_000_000_000;
+
+let clock: FakeClock;
+let lines: string[];
+let shared: SharedIncidents;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  lines = [];
+  const logger = createLogger((_level, message, { players, lengthMs, framesLost, unreported = 0 }) => {
+    lines.push(`${message.slice(0, 44)} ${players} ${lengthMs} ${framesLost} ${unreported}`);
+  });
+  shared = new SharedIncidents({ clock, logger });
+});
+
+function late(name: string, startMs: number, lengthMs = 100): void {
+  const incident: Incident = {
+    cause: "workerLate",
+    startEpochMs: START + startMs,
+    lengthMs,
+    framesLost: 4,
+    repair: undefined,
+  };
+  shared.add(incident, () => lines.push(name));
+}
+
+test("players that were late at the same time make one line and one entry, however many they are", () => {
+  for (let player = 0; player < 500; player++) late(`player ${player}`, player % 50, 100 + (player % 7));
+  clock.advance(1500);
+  expect(lines).toEqual(["audio of several players interrupted at once 500 155 2000 0"]);
+  expect(shared.recent).toEqual([{ start: START, length: 155, players: 500, framesLost: 2000 }]);
+});
+
+test("reports of other threads that come a second later are of the same moment", () => {
+  late("one", 0);
+  clock.advance(1000);
+  late("two", 90);
+  clock.advance(500);
+  expect(lines).toEqual(["audio of several players interrupted at once 2 190 8 0"]);
+  expect(clock.pendingCount).toBe(0);
+});
+
+test("players that were late at other times have a line each", () => {
+  late("one", 0);
+  late("two", 1000);
+  late("three", 2000);
+  expect(clock.pendingCount).toBe(1);
+  clock.advance(1500);
+  expect(lines).toEqual(["one", "two", "three"]);
+  expect(shared.recent).toEqual([]);
+});
+
+test("a machine that stands still all the time leaves a few lines and the last twenty entries", () => {
+  for (let second = 0; second < 60; second++) {
+    late("one", second * 1000);
+    late("two", second * 1000);
+    clock.advance(1500);
+  }
+  expect(lines.length).toBeGreaterThanOrEqual(6);
+  expect(lines.length).toBeLessThanOrEqual(8);
+  expect(lines.at(-1)).toMatch(/ [1-9]\d*$/);
+  expect(shared.recent).toHaveLength(20);
+  expect(shared.recent[0]?.start).toBe(START + 59_000);
+});
