@@ -151,16 +151,19 @@ export class TrackLoader {
   }
 
   async #ask(request: SourceRequest, onAsk: OnAsk): Promise<SourceAnswer | undefined> {
-    const { allowed } = request;
     const sources = this.#listSources();
     const isLast = ({ name }: Source): boolean => name === LAST_SOURCE;
     const others = sources.filter((source) => !isLast(source));
-    for (const source of [...others, undefined, ...sources.filter(isLast)]) {
+    const answer = await this.#askEach(others, request, onAsk);
+    if (answer !== undefined) return answer;
+    this.#refuseAbsent(request, others, onAsk);
+    return this.#askEach(sources.filter(isLast), request, onAsk);
+  }
+
+  async #askEach(sources: readonly Source[], request: SourceRequest, onAsk: OnAsk): Promise<SourceAnswer | undefined> {
+    const { allowed } = request;
+    for (const source of sources) {
       request.signal.throwIfAborted();
-      if (source === undefined) {
-        this.#refuseAbsent(request, others, onAsk);
-        continue;
-      }
       if (allowed?.has(source.name) === false) {
         // No other source is asked for an identifier of this one: a page of its site is not audio.
         if (source.isClaimed(request.identifier)) allowed.check(source.name);

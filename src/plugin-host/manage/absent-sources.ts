@@ -22,8 +22,8 @@ export interface AbsentSource {
   readonly name: string;
   /** Why it is absent, and what turns it on: `youtube is off on this node: set plugins.youtube.enabled: true`. */
   readonly reason: string;
-  /** True for one that the node comes with: its prefixes are refused. Others find nothing, as in Lavalink. */
-  readonly isBuiltIn: boolean;
+  /** Which of its identifiers are refused; the others find nothing, as in Lavalink. */
+  readonly refused: "all" | "links" | "none";
   readonly claims: Pick<Claims, "prefixes" | "hosts">;
 }
 
@@ -61,9 +61,11 @@ export class AbsentSources {
       if (prefix !== undefined) this.#warnOfPrefix(prefix, owner);
       return undefined;
     }
-    if (!this.#warnedSources.has(source.name)) this.#logger.warn(source.reason, { asked: prefix ?? "a link" });
+    if (!this.#warnedSources.has(source.name))
+      this.#logger.warn(source.reason, prefix === undefined ? {} : { asked: prefix });
     this.#warnedSources.add(source.name);
-    return prefix === undefined || source.isBuiltIn ? source : undefined;
+    const isRefused = source.refused === "all" || (source.refused === "links" && prefix === undefined);
+    return isRefused ? source : undefined;
   }
 
   /** Why the source of that name is absent; undefined for one that nothing is known of. */

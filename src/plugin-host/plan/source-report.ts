@@ -14,6 +14,7 @@ import { SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
 /** Flags of one plugin's sources that are read. */
 const FLAGS_MAX = 50;
 const NAME_LENGTH_MAX = 60;
+const LOCAL_SWITCH = "set lavalink.server.sources.local: true and tonearm.local.roots";
 const ADD_PLUGIN = "a plugin in tonearm.plugins may add one";
 const TERMS =
   "youtube is on because lavalink.server.sources.youtube is true; Google's terms of service forbid much of what it " +
@@ -62,16 +63,22 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
       return plugin.manifest.sources.map(({ name, prefixes = [], hosts = [] }) => ({
         name,
         reason: `${name} is ${reason}`,
-        isBuiltIn: true,
+        refused: "all" as const,
         claims: { prefixes, hosts: plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts },
       }));
     }),
     ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts, advice = ADD_PLUGIN }) => ({
       name,
       reason: `Tonearm has no source for ${title}: its searches find nothing${hosts.length > 0 ? ", its links are refused" : ""} (${advice})`,
-      isBuiltIn: false,
+      refused: "links" as const,
       claims: { prefixes, hosts },
     })),
+    {
+      name: "local",
+      reason: `local is off on this node: ${LOCAL_SWITCH}`,
+      refused: "none",
+      claims: { prefixes: ["/", "./", "../"] },
+    },
   ];
 }
 
@@ -92,9 +99,7 @@ function adviceFor(
 
 function ownSourcesOff({ sources, local }: NodeConfig): string[] {
   const isLocalOn = sources.local && local.roots.length > 0;
-  const advice = sources.local
-    ? "no tonearm.local.roots"
-    : "set lavalink.server.sources.local: true and tonearm.local.roots";
+  const advice = sources.local ? "no tonearm.local.roots" : LOCAL_SWITCH;
   return [
     ...(isLocalOn ? [] : [`local (${advice})`]),
     ...(sources.http ? [] : ["http (set lavalink.server.sources.http: true)"]),

@@ -93,6 +93,15 @@ test("a prefix that no source has finds nothing, as in Lavalink, with one warnin
   ]);
 });
 
+test("a path finds nothing while local files are off, with one warning that names the switch", () => {
+  expect(ask(["/music/a.mp3", "./a.mp3"])).toEqual([undefined, undefined]);
+  const text = "local is off on this node: set lavalink.server.sources.local: true and tonearm.local.roots";
+  expect(lines).toEqual([`warn: ${text} {}`]);
+  lines = [];
+  expect(ask(["/music/a.mp3"], { present: ["local"] })).toEqual([undefined]);
+  expect(lines).toEqual([]);
+});
+
 test("a source of a plugin takes the place of an absent one", () => {
   const identifiers = ["https://open.spotify.com/track/1", "spsearch:a"];
   expect(ask(identifiers, { present: ["spotify"] })).toEqual([undefined, undefined]);
