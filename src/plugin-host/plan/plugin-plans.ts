@@ -23,6 +23,8 @@ import { describePlugin, findModule } from "../manage/find-module.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
 
+const COMMON_NAMES = ["enabled", "proxy", "userAgent", "fallback"] as const;
+
 /** The names of all sources that come with the node as plugins, on or off. */
 export const BUILTIN_SOURCE_NAMES: readonly string[] = BUILTIN_PLUGINS.flatMap(({ manifest }) =>
   manifest.sources.map(({ name }) => name),
@@ -50,7 +52,8 @@ export function planPlugins(config: NodeConfig, options: PlanOptions): readonly 
 function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeConfig; folder: URL }): PluginPlan[] {
   const { manifest, rank, module } = plugin;
   const { name } = manifest;
-  const { enabled, proxy, userAgent, fallback = "", ...own } = mapOf(configuredFor(config, name));
+  const { common, own } = withoutCommon(mapOf(configuredFor(config, name)));
+  const { enabled, proxy, userAgent, fallback = "" } = common;
   const configured: Configured = { config, own, lavalink: (...path) => treeAt(config.plugins.options.reveal(), path) };
   const isEnabled = typeof enabled === "string" ? parseFlag(enabled) : undefined;
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
@@ -85,6 +88,22 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       settings: settingsOf(config, { module: new URL(module, folder).href, ownProxyUrl: proxyUrl, ownUserAgent }),
     },
   ];
+}
+
+/** The members that every built-in plugin has, and its own. Names are in relaxed spelling, as in a variable. */
+function withoutCommon(tree: PlainTreeMap): {
+  readonly common: { readonly [Name in (typeof COMMON_NAMES)[number]]?: PlainTree };
+  readonly own: PlainTreeMap;
+} {
+  const entries = Object.entries(tree).map(([written, value]) => {
+    const common = COMMON_NAMES.find((name) => canonicalName(name) === canonicalName(written));
+    return { name: common ?? written, isCommon: common !== undefined, value };
+  });
+  const pick = (isOfCommon: boolean): PlainTreeMap =>
+    Object.fromEntries(
+      entries.flatMap(({ name, isCommon, value }) => (isCommon === isOfCommon ? [[name, value] as const] : [])),
+    );
+  return { common: pick(true), own: pick(false) };
 }
 
 /** The manifest that the plugin will report once it is set up. */

@@ -3,6 +3,7 @@
 
 import { expect, test } from "vitest";
 import { toWireError } from "../../../src/bridge/wire-error.ts";
+import { isSameRecording } from "../../../src/control/sources/same-recording.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { escapeControls } from "../../../src/lib/escape-controls.ts";
 import { redactText } from "../../../src/lib/redact-text.ts";
@@ -12,6 +13,7 @@ import { parseStreamTitle } from "../../../src/media/input/icy-metadata.ts";
 import { CookieJar } from "../../../src/plugin-api/plugin.ts";
 
 const LENGTH = 200_000;
+const RECORDING = { title: "x", author: "y", length: 1000, isStream: false, isrc: null };
 const PIECES = [" ", "\n", "a", "1", "A-", "=", '"', "'", "(", " (", ":1", ";", ",", "/", "\\", "%25", "\u009b"];
 
 const READERS: readonly (readonly [string, readonly string[], (text: string) => unknown])[] = [
@@ -20,6 +22,11 @@ const READERS: readonly (readonly [string, readonly string[], (text: string) => 
   ["the title of a station", ["", "StreamTitle='"], (text) => parseStreamTitle(Buffer.from(text))],
   ["a Content-Range", ["bytes", "bytes 1-2/3"], (text) => looseContentRangeOf({ "content-range": text })],
   ["a cookie", ["a=b;", "a=b; Domain"], (text) => new CookieJar().take("http://host.example/", text)],
+  [
+    "a recording",
+    ["", "feat. ", "a prod by ", "a - "],
+    (text) => isSameRecording({ ...RECORDING, title: text, author: text }, { ...RECORDING, title: `x ${text}` }),
+  ],
   ["attributes of a playlist", ["", "A=", 'A="'], parseAttributes],
 ];
 

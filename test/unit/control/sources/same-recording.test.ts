@@ -381,14 +381,6 @@ describe("beside title, artist and length", () => {
       false,
     ]);
   });
-
-  test("texts as long as a hostile site sends are compared within milliseconds", () => {
-    const before = performance.now();
-    for (const text of ["(".repeat(60_000), "feat. ".repeat(10_000), "a - ".repeat(20_000), "prod ".repeat(20_000)]) {
-      isSameRecording(trackOf([text, text, 1]), trackOf([`${text}x`, text, 1]));
-    }
-    expect(performance.now() - before).toBeLessThan(1000);
-  });
 });
 
 test.each([

@@ -109,6 +109,16 @@ describe("a built-in plugin", () => {
     expect([songs?.problem, songs?.optionsOf("songs")]).toEqual([undefined, {}]);
   });
 
+  test("what every plugin has can be written in relaxed spelling, as variables do", () => {
+    const [songs] = plan("plugins.songs: { USERAGENT: Mine/1, FALLBACK: scsearch, ENABLED: true }");
+    expect([songs?.settings.ownUserAgent, songs?.fallback, songs?.problem]).toEqual([
+      "Mine/1",
+      ["scsearch"],
+      undefined,
+    ]);
+    expect(plan("plugins.songs.ENABLED: false")).toEqual([]);
+  });
+
   test.each(["[a, b, c, d, e, f]", "{ first: scsearch }", "'two words'", "[[scsearch]]", "'https://a.example/'"])(
     "a built-in plugin is off with a fallback that is no list of search prefixes (%s)",
     (text) => {
