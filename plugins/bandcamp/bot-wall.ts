@@ -1,5 +1,5 @@
-// How the plugin looks to Bandcamp, and how it recognises the page that Bandcamp shows to programs instead of its own.
-// Pure. Plugin thread.
+// How the plugin looks to Bandcamp, and how it recognises the bot wall: a page that Bandcamp shows to programs instead of
+// the requested one. Pure. Plugin thread.
 
 import { type HttpAnswer, SourceError } from "../../src/plugin-api/plugin.ts";
 
@@ -9,7 +9,7 @@ export const BROWSER_HEADERS = {
   accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
   "accept-language": "en-US,en;q=0.5",
 };
-/** The wall lets pass whoever has a cookie of this name, which is also without a value (2026-05; not known why). */
+/** The wall lets clients pass that send a cookie of this name, even without a value (2026-05; not known why). */
 export const PASSING_COOKIE = "identity";
 /** The wall is a small page; a large one that has such a title is about something else. */
 const WALL_LENGTH_MAX = 64 * 1024;
