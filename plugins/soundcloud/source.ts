@@ -157,8 +157,13 @@ export class SoundCloudSource {
   #ordered(found: readonly FoundTrack[]): readonly FoundTrack[] {
     const { encryptedTracks } = this.#options;
     if (encryptedTracks === "keep") return found;
-    const [open, encrypted] = [false, true].map((is) => found.filter(({ playing }) => playing.isProtected === is));
-    return [...(open ?? []), ...(encryptedTracks === "hide" ? [] : (encrypted ?? []))];
+    const open = found.filter(({ playing }) => !playing.isProtected);
+    if (encryptedTracks === "last") return [...open, ...found.filter(({ playing }) => playing.isProtected)];
+    if (open.length === 0 && found.length > 0) {
+      const advice = "plugins.soundcloud.encryptedTracks: last lists them";
+      this.#host.log.info(`a search found only tracks that are protected by DRM, and hides them; ${advice}`);
+    }
+    return open;
   }
 
   /** Follows a short link while it stays at SoundCloud; the page itself is not fetched. */

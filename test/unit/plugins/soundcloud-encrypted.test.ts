@@ -149,6 +149,16 @@ describe("lists with label tracks", () => {
     expect(await found({ encryptedTracks: "hide" }, `${PAGE}/tracks`)).toEqual(NAMES.slice(0, 3));
   });
 
+  test("a search whose tracks are all hidden is empty, and the log names the option", async () => {
+    const bench = await env.bench({ encryptedTracks: "hide" });
+    expect(await bench.load("soundcloud", "scsearch:listed c")).toEqual({ kind: "empty" });
+    const message = expect.stringMatching(/^a search found only .*; plugins\.soundcloud\.encryptedTracks: last lists them$/);
+    await expect.poll(() => bench.lines).toEqual([expect.objectContaining({ level: "info", message })]);
+    await bench.load("soundcloud", "scsearch:listed");
+    await bench.load("soundcloud", "scsearch:nowhere");
+    expect(bench.lines).toHaveLength(1);
+  });
+
   test("an unknown place for them is refused with the possible ones", async () => {
     await expect(env.bench({ encryptedTracks: "first" })).rejects.toThrow(/encryptedTracks.*last.*hide.*keep/);
   });
