@@ -152,7 +152,9 @@ describe("lists with label tracks", () => {
   test("a search whose tracks are all hidden is empty, and the log names the option", async () => {
     const bench = await env.bench({ encryptedTracks: "hide" });
     expect(await bench.load("soundcloud", "scsearch:listed c")).toEqual({ kind: "empty" });
-    const message = expect.stringMatching(/^a search found only .*; plugins\.soundcloud\.encryptedTracks: last lists them$/);
+    const message = expect.stringMatching(
+      /^a search found only .*; plugins\.soundcloud\.encryptedTracks: last lists them$/,
+    );
     await expect.poll(() => bench.lines).toEqual([expect.objectContaining({ level: "info", message })]);
     await bench.load("soundcloud", "scsearch:listed");
     await bench.load("soundcloud", "scsearch:nowhere");
