@@ -82,6 +82,22 @@ export class CanaryNode {
     return (await this.#bot.request<readonly PluginView[]>("GET", "/v4/tonearm/plugins")).body;
   }
 
+  /**
+   * Changes options of the plugin that has this source. Resolves with a function that takes the change back. Rejects
+   * with the node's error.
+   */
+  async changeOptions(source: string, options: Readonly<Record<string, unknown>>): Promise<() => Promise<void>> {
+    const plugin = (await this.plugins()).find(({ sources }) => sources.includes(source));
+    if (plugin === undefined) throw new Error(`the source ${source} has no plugin, so its options cannot change`);
+    const change = async (changes: Readonly<Record<string, unknown>>): Promise<void> => {
+      const path = `/v4/tonearm/plugins/${encodeURIComponent(plugin.name)}/options`;
+      const { status, body } = await this.#bot.request<{ readonly message?: string }>("PATCH", path, changes);
+      if (status !== 200) throw new Error(`changing options of ${plugin.name}: ${body.message ?? `HTTP ${status}`}`);
+    };
+    await change(options);
+    return () => change(Object.fromEntries(Object.keys(options).map((name) => [name, null])));
+  }
+
   async load(identifier: string): Promise<LoadView> {
     return (await this.#bot.load(identifier)).body;
   }

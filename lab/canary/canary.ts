@@ -6,7 +6,7 @@ import { sleep } from "../sleep.ts";
 import type { LoadView } from "../test-environment/bot.ts";
 import { within } from "../within.ts";
 import { type CanaryNode, type PluginView, type SourceView, troubleText } from "./canary-node.ts";
-import type { SourceTries, Tries } from "./tries.ts";
+import type { FurtherTry, SourceTries, Tries, TryRequest } from "./tries.ts";
 
 /** The node itself gives up a load after 20 s. */
 const LOAD_MS_MAX = 25_000;
@@ -76,7 +76,26 @@ export class Canary {
     for (const name of names.filter(isSelected)) await this.#source(name, tries[name] ?? {});
   }
 
-  async #source(source: string, { search, link }: SourceTries): Promise<void> {
+  async #source(source: string, { search, link, more }: SourceTries): Promise<void> {
+    if (search || link || !more) await this.#request(source, { search, link });
+    for (const further of more ?? []) await this.#further(source, further);
+  }
+
+  /** With other options of its plugin, if it asks for them. */
+  async #further(source: string, { options, mayFailWith, ...request }: FurtherTry): Promise<void> {
+    if (options === undefined) return this.#request(source, request, mayFailWith);
+    try {
+      const restore = await this.#node.changeOptions(source, options);
+      // The new thread reports its backends once a second.
+      await sleep(this.#options.pauseMs);
+      await this.#request(source, request, mayFailWith);
+      await restore();
+    } catch (error) {
+      this.#report({ source, what: "set-up", outcome: "failed", found: messageOf(error) });
+    }
+  }
+
+  async #request(source: string, { search, link }: TryRequest, mayFailWith?: string): Promise<void> {
     if (!search && !link) {
       const found = "nothing to try: add a request to a file and pass it with --tries";
       return this.#report({ source, what: "search", outcome: "skipped", found });
@@ -90,14 +109,14 @@ export class Canary {
     if (track === undefined) {
       return this.#report({ source, what: "audio", outcome: "skipped", found: "there is no track to play" });
     }
-    await this.#try(source, "audio", `of ${track.info.title}`, () => this.#play(track));
+    await this.#try(source, "audio", `of ${track.info.title}`, () => this.#play(track, mayFailWith));
   }
 
   async #try(source: string, what: Tried["what"], identifier: string, work: () => Promise<Outcome>): Promise<Outcome> {
     const before = await this.#backendsOf(source);
     const startedMs = systemClock.now();
     const { outcome, found, track } = await work().catch((error: unknown): Outcome => {
-      return { outcome: "failed", found: error instanceof Error ? error.message : String(error) };
+      return { outcome: "failed", found: messageOf(error) };
     });
     const tookMs = systemClock.now() - startedMs;
     await sleep(this.#options.pauseMs);
@@ -123,7 +142,7 @@ export class Canary {
     };
   }
 
-  async #play({ encoded }: FoundTrack): Promise<Outcome> {
+  async #play({ encoded }: FoundTrack, mayFailWith: string | undefined): Promise<Outcome> {
     const limitMs = this.#limit(AUDIO_MS_MAX);
     // The steps before and after it have no separate time limit.
     const result = await within(this.#node.play(encoded, limitMs), limitMs + ANSWER_MS_MAX);
@@ -131,6 +150,7 @@ export class Canary {
     const { seconds, startMs = 0, trouble } = result;
     const text = `received ${seconds.toFixed(1)} s, the first after ${Math.round(startMs)} ms`;
     if (trouble === undefined) return { outcome: "ok", found: text };
+    if (mayFailWith !== undefined && trouble.includes(mayFailWith)) return { outcome: "ok", found: trouble };
     return { outcome: "failed", found: seconds === 0 ? trouble : `${trouble}; ${text}` };
   }
 
@@ -148,6 +168,10 @@ export class Canary {
   #report(tried: Omit<Tried, "identifier" | "backends"> & Partial<Tried>): void {
     this.#options.onTried({ identifier: "", backends: [], ...tried });
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** The reasons by the names of the plugins' sources, or by plugin name where no source is known. */

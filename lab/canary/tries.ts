@@ -6,24 +6,57 @@ import { z } from "zod";
 
 const TEXT_LENGTH_MAX = 64 * 1024;
 
-const identifier = z.string().min(1).max(4096).nullable().optional();
-const schema = z.record(z.string(), z.strictObject({ search: identifier, link: identifier }));
+const MORE_MAX = 20;
 
-/**
- * The requests of one source. Both are identifiers as clients send them; null: not tried. The track found is played.
- */
-export interface SourceTries {
+const identifier = z.string().min(1).max(4096).nullable().optional();
+const request = { search: identifier, link: identifier };
+const options = z.record(z.string(), z.json()).optional();
+const more = z.strictObject({ ...request, options, mayFailWith: z.string().min(1).max(400).optional() });
+const schema = z.record(
+  z.string(),
+  z.strictObject({ ...request, more: z.array(more).max(MORE_MAX).nullable().optional() }),
+);
+
+/** A search, a link, or both: identifiers as clients send them; null: not tried. The track found is played. */
+export interface TryRequest {
   readonly search?: string | null | undefined;
   /** A link to one track, which is played; without one, the first search result is played. */
   readonly link?: string | null | undefined;
+}
+
+/** A further request of a source. */
+export interface FurtherTry extends TryRequest {
+  /** Options of the source's plugin while it is tried, as in `PATCH /v4/tonearm/plugins/{name}/options`. */
+  readonly options?: Readonly<Record<string, unknown>> | undefined;
+  /** A part of an error with which the track may fail: a right answer of the site, too. */
+  readonly mayFailWith?: string | undefined;
+}
+
+/** The requests of one source. */
+export interface SourceTries extends TryRequest {
+  readonly more?: readonly FurtherTry[] | null | undefined;
 }
 
 /** By the source names of `GET /v4/tonearm/sources`. */
 export type Tries = Readonly<Record<string, SourceTries>>;
 
 export const TRIES: Tries = {
-  youtube: { search: "ytsearch:me at the zoo", link: "https://www.youtube.com/watch?v=jNQXAC9IVRw" },
-  soundcloud: { search: "scsearch:flickermood", link: "https://soundcloud.com/forss/flickermood" },
+  youtube: {
+    search: "ytsearch:me at the zoo",
+    link: "https://www.youtube.com/watch?v=jNQXAC9IVRw",
+    more: [
+      { search: "ytmsearch:never gonna give you up" },
+      { link: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", options: { clients: ["WEBEMBEDDED"] } },
+    ],
+  },
+  soundcloud: {
+    search: "scsearch:flickermood",
+    link: "https://soundcloud.com/forss/flickermood",
+    // A label's track: SoundCloud gives it to no player like this one, or its DRM is gone.
+    more: [
+      { link: "https://soundcloud.com/sanholobeats/an-introduction-to-wholesome", mayFailWith: "protected by DRM" },
+    ],
+  },
   bandcamp: { search: "bcsearch:test song", link: "https://youtube-dl.bandcamp.com/track/youtube-dl-test-song" },
   // A channel that is live round the clock.
   twitch: { link: "https://www.twitch.tv/monstercat" },
@@ -34,7 +67,10 @@ export const TRIES: Tries = {
   "flowery-tts": { link: "ftts://the%20canary%20sings" },
   vimeo: { link: "https://vimeo.com/76979871" },
   niconico: { link: "https://www.nicovideo.jp/watch/sm9" },
-  ytdlp: { link: "ytdl:https://archive.org/details/testmp3testfile" },
+  // Words that most libraries of music have.
+  subsonic: { search: "subsearch:the" },
+  jellyfin: { search: "jfsearch:the" },
+  ytdlp: { search: "ytdl:ytsearch1:me at the zoo", link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };
 

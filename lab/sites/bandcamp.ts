@@ -1,5 +1,6 @@
 // A fake Bandcamp: an artist with albums and single tracks, a search, and MP3 behind links that expire. Shapes: fact
 // sheet of the sources, section 4.3 (lavaplayer 32e8fed, yt-dlp 81ecd58: `data-tralbum`, `data-embed`, search results);
+// the search's API, and the bot wall before the search page (at times before artist pages too): sites-2026-11, F5;
 // the grid of an artist's page with `data-item-id` and `data-client-items` as several readers of it describe it in
 // public. All names are made up. Runs in the process that starts it.
 
@@ -15,6 +16,7 @@ const HOSTS = [
   "nobody.bandcamp.com",
   "music.stand-in.example",
 ];
+const SEARCH_API = "/api/bcsearch_public_api/1/autocomplete_elastic";
 /** Some 26 s. */
 const SONG_FRAMES = 1000;
 
@@ -61,6 +63,8 @@ const SOLD_ONLY: StandInRelease = {
 export class BandcampSite {
   readonly site: SiteServer;
   readonly releases = new Map<string, StandInRelease>();
+  /** The bot wall also stands before pages of artists. */
+  areArtistsWalled = false;
 
   static async start(): Promise<BandcampSite> {
     // Not called before the constructor has finished.
@@ -86,7 +90,11 @@ export class BandcampSite {
     this.releases.set(`/${release.kind}/${release.slug}`, release);
   }
 
-  answer({ host, path, query }: SiteRequest): SiteAnswer | undefined {
+  answer({ host, path, query, headers, body }: SiteRequest): SiteAnswer | undefined {
+    if (host === "bandcamp.com" && path === SEARCH_API) return searchAnswer(body);
+    // No value is needed, and nobody knows why.
+    const isWalled = path === "/search" || (path === "/music" && this.areArtistsWalled);
+    if (isWalled && !/\bidentity\b/.test(headers.cookie ?? "")) return page(WALL_PAGE);
     if (host === "bandcamp.com" && path === "/search") return page(searchPage(query.get("q") ?? ""));
     if (host === "bandcamp.com" && path === "/signup") return page("<title>Sign up</title>");
     if (host === "nobody.bandcamp.com") {
@@ -128,8 +136,37 @@ export class BandcampSite {
 }
 
 /** The page for visitors that look like programs. */
-export const WALL_PAGE =
-  "<html><head><title>Client Challenge</title></head><body><script src=/c.js></script></body></html>";
+export const WALL_PAGE = [
+  '<!DOCTYPE html><html lang="en"><head><title>Client Challenge</title><script src="/_fs-ch-x/script.js"></script>',
+  "</head><body><div>JavaScript is disabled in your browser.</div></body></html>",
+].join("");
+
+/** Fields that the site has and nobody needs are left out. */
+function searchAnswer(body: string): SiteAnswer {
+  const { search_text: words = "", search_filter: filter } = JSON.parse(body) as Record<string, string>; // made by us
+  const entry = (type: string, name: string, more: Record<string, unknown> = {}) => ({
+    type,
+    name,
+    art_id: 12345,
+    img: "https://f4.bcbits.com/img/a0000012345_7.jpg",
+    band_name: "Stand In",
+    album_name: null,
+    item_url_root: "https://stand-in.bandcamp.com",
+    ...more,
+  });
+  const results = [
+    entry("t", "Hall & Way", { album_name: "Rooms", item_url_path: "https://stand-in.bandcamp.com/track/hall" }),
+    entry("b", "Stand In", { item_url_path: "https://stand-in.bandcamp.com" }),
+    entry("t", "Garden", {
+      art_id: null,
+      band_name: "Own Domain",
+      item_url_root: "https://music.stand-in.example",
+      item_url_path: "https://music.stand-in.example/track/garden",
+    }),
+  ];
+  const found = words.includes("nothing") ? [] : results.filter(({ type }) => filter === "" || type === filter);
+  return { json: { auto: { results: found, stat_params_for_tag: "x", time_ms: 5 } } };
+}
 
 function page(text: string): SiteAnswer {
   return { text, headers: { "content-type": "text/html; charset=UTF-8" } };

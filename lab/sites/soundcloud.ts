@@ -1,7 +1,7 @@
 // A fake SoundCloud: its home page with scripts, its API and the songs behind it, small and made up. Shapes are those
 // of the fact sheet on sources, section 4.1 (lavaplayer 32e8fed, yt-dlp 81ecd58, NodeLink c3108d2): the page's script
 // tags, `resolve`, `tracks?ids=` without order, sets whose later tracks are only ids, likes with `next_href`,
-// transcodings whose addresses answer a signed link. Opus within HLS is one Ogg file cut into pieces, with headers in
+// transcodings whose addresses answer a signed link, or 404 for labels' tracks (sites-2026-11, F4). Opus within HLS is one Ogg file cut into pieces, with headers in
 // the first (lavaplayer, the same); other than there, AAC comes as ADTS and not in MP4.
 
 import { concat, repeat } from "../media-files/bytes.ts";
@@ -33,13 +33,28 @@ interface TranscodingFields {
   readonly snipped?: boolean;
 }
 
-/** All kinds of transcodings, in the order in which the site lists them. */
+/** All kinds of open transcodings, in the order in which the site lists them. */
 export const SOUNDCLOUD_TRANSCODINGS = {
   aacHls: { preset: "aac_160k", protocol: "hls", mimeType: 'audio/mp4; codecs="mp4a.40.2"' },
   mp3Hls: { preset: "mp3_1_0", protocol: "hls", mimeType: "audio/mpeg" },
   mp3Progressive: { preset: "mp3_1_0", protocol: "progressive", mimeType: "audio/mpeg" },
   opusHls: { preset: "opus_0_0", protocol: "hls", mimeType: 'audio/ogg; codecs="opus"' },
 } as const satisfies Record<string, TranscodingFields>;
+
+const AAC = 'audio/mp4; codecs="mp4a.40.2"';
+/** Those of a track from before AAC. */
+const OLD_TRANSCODINGS: readonly TranscodingFields[] = [
+  SOUNDCLOUD_TRANSCODINGS.mp3Hls,
+  SOUNDCLOUD_TRANSCODINGS.mp3Progressive,
+  SOUNDCLOUD_TRANSCODINGS.opusHls,
+];
+/** Those of a label's track: the open ones are listed and answered with 404. */
+export const SOUNDCLOUD_LABEL_TRANSCODINGS: readonly TranscodingFields[] = [
+  { preset: "aac_160k", protocol: "ctr-encrypted-hls", mimeType: AAC },
+  { preset: "aac_160k", protocol: "cbc-encrypted-hls", mimeType: AAC },
+  SOUNDCLOUD_TRANSCODINGS.mp3Hls,
+  SOUNDCLOUD_TRANSCODINGS.mp3Progressive,
+];
 
 const USER = {
   kind: "user",
@@ -99,12 +114,18 @@ export class SoundCloudSite {
       monetization_model: "NOT_APPLICABLE",
       artwork_url: `https://i1.sndcdn.com/artworks-${id}-large.jpg`,
       publisher_metadata: { isrc: `XX${String(id).padStart(10, "0")}` },
-      media: { transcodings: listTranscodings(id, Object.values(SOUNDCLOUD_TRANSCODINGS)) },
+      media: { transcodings: listTranscodings(id, OLD_TRANSCODINGS) },
       ...more,
     };
     this.tracks.set(id, track);
     this.pages.set(address, track);
     return track;
+  }
+
+  /** A label's track as since 2026-05: protected by DRM, and open transcodings that are only listed. */
+  addLabelTrack(id: number, slug: string): SoundCloudJson {
+    const media = { transcodings: listTranscodings(id, SOUNDCLOUD_LABEL_TRANSCODINGS) };
+    return this.addTrack(id, slug, { policy: "MONETIZE", monetization_model: "AD_SUPPORTED", media });
   }
 
   /** A set of these tracks: the first few whole, the rest as ids. */
@@ -187,8 +208,8 @@ export class SoundCloudSite {
   /** `/media/soundcloud:tracks:11/<uuid>/stream/<protocol>`. */
   #media(path: string, query: URLSearchParams): SiteAnswer | undefined {
     const [, id = "", preset = "", protocol] = /tracks:(\d+)\/([^/]+)\/(?:stream|preview)\/([\w-]+)$/.exec(path) ?? [];
-    const track = this.#one(Number(id), query);
-    if (track === undefined) return undefined;
+    const found = this.#one(Number(id), query);
+    if (found === undefined || isProtected(this.tracks.get(Number(id)))) return undefined;
     const isPreview = path.includes("/preview/");
     const name = protocol === "progressive" ? "song.mp3" : `${preset.slice(0, preset.indexOf("_"))}/song.m3u8`;
     return { json: { url: this.server.link(isPreview ? `preview/${name}` : name, this.linkQuery) } };
@@ -236,8 +257,8 @@ export class SoundCloudSite {
       full_duration: 210_000,
       media: { transcodings: listTranscodings(15, [snipped]) },
     });
-    const encrypted = { preset: "aac_160k", protocol: "ctr-encrypted-hls", mimeType: 'audio/mp4; codecs="mp4a.40.2"' };
-    this.addTrack(16, "encrypted", { media: { transcodings: listTranscodings(16, [encrypted]) } });
+    const encrypted = SOUNDCLOUD_LABEL_TRANSCODINGS.slice(0, 2);
+    this.addTrack(16, "encrypted", { media: { transcodings: listTranscodings(16, encrypted) } });
     this.addTrack(17, `hidden/${SOUNDCLOUD_SECRET}`, { secret_token: SOUNDCLOUD_SECRET });
     for (let id = 100; id < 220; id++) this.addTrack(id, `track-${id}`);
     const many = Array.from({ length: 120 }, (_, index) => 219 - index);
@@ -265,6 +286,12 @@ export function listTranscodings(id: number, all: readonly TranscodingFields[]):
     duration: snipped ? 30_000 : SONG_SECONDS * 1000,
     format: { protocol, mime_type: mimeType },
   }));
+}
+
+/** Nothing of a track with encrypted transcodings is open but AAC. */
+function isProtected(track: SoundCloudJson | undefined): boolean {
+  const text = JSON.stringify(track);
+  return text.includes("encrypted-hls") && !/"hls","mime_type":"audio\/mp4/.test(text);
 }
 
 function homePage(): string {

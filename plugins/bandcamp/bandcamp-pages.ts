@@ -1,5 +1,5 @@
 // Fetches and parses pages of Bandcamp, and counts failures per host: also of redirects, as artists choose where theirs
-// lead. Tells a page meant for people from the bot wall that plain visitors meet. Plugin thread.
+// lead. Plugin thread.
 
 import {
   type Backend,
@@ -9,21 +9,25 @@ import {
   type SourceErrorKind,
 } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
+import { BROWSER_HEADERS, PASSING_COOKIE, wallError } from "./bot-wall.ts";
 import { isBandcampHost } from "./links.ts";
 
-/** Headers a browser sends: without them the wall appears sooner. */
-const HEADERS = {
-  "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
-  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-  "accept-language": "en-US,en;q=0.5",
-};
 const OTHERS = "pages of artists' own domains";
-/** The wall is a small page; a large one that has such a title is about something else. */
-const WALL_LENGTH_MAX = 64 * 1024;
 const REDIRECTS_MAX = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** The bot wall stands before some kinds of pages, at times: each has a separate backend, with the cookie and without. */
+const BACKENDS = {
+  releases: "pages of bandcamp.com",
+  artists: "artist pages",
+  artistsWithCookie: "artist pages with a cookie",
+  search: "search page",
+} as const;
+const WITH_COOKIE: ReadonlySet<PageKind> = new Set(["artistsWithCookie", "search"]);
 /** Trouble that the yt-dlp bridge may not have with the same page. */
 const OWN_TROUBLE_KINDS: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
+
+/** What to request: pages of tracks and albums, of artists (without or with the cookie), or of search results. */
+export type PageKind = keyof typeof BACKENDS;
 
 export interface Page {
   /** After redirects. */
@@ -33,6 +37,7 @@ export interface Page {
 
 interface ReadOptions<Value> {
   readonly signal: AbortSignal;
+  readonly kind: PageKind;
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** An error it throws counts as the page's failure. */
   readonly read: (page: Page) => Value;
@@ -43,17 +48,16 @@ export class BandcampPages {
 
   constructor(host: Pick<PluginHost, "http" | "backend">) {
     this.#host = host;
-    // Both show up in the list of backends from the start.
-    this.#backendOf("bandcamp.com");
-    host.backend(OTHERS);
+    // They show up in the list of backends from the start.
+    for (const name of [...Object.values(BACKENDS), OTHERS]) host.backend(name);
   }
 
   /** Rejects with a SourceError. */
-  async read<Value>(first: string, { signal, query, read }: ReadOptions<Value>): Promise<Value> {
+  async read<Value>(first: string, { signal, kind, query, read }: ReadOptions<Value>): Promise<Value> {
     let url = first;
     for (let count = 0; count <= REDIRECTS_MAX; count++) {
-      const request = { signal, query: count === 0 ? query : undefined };
-      const answer = await this.#backendOf(new URL(url).hostname).run(() => this.#fetch(url, request));
+      const request = { signal, kind, query: count === 0 ? query : undefined };
+      const answer = await this.#backendOf(new URL(url).hostname, kind).run(() => this.#fetch(url, request));
       // What one page does not contain says nothing about the site.
       const target = targetOf(answer);
       if (target === undefined) return read({ url: answer.url, text: answer.text });
@@ -62,7 +66,7 @@ export class BandcampPages {
     throw new SourceError("changed", `${first} goes through more than ${REDIRECTS_MAX} redirects`);
   }
 
-  /** Whether it makes sense to ask the yt-dlp bridge for the same page. */
+  /** Whether it makes sense to request the same page with the cookie, or from the yt-dlp bridge. */
   isOwnTrouble(error: unknown): error is SourceError {
     if (!(error instanceof SourceError)) return false;
     // Refused by the circuit breaker: the cause is what opened it.
@@ -70,22 +74,20 @@ export class BandcampPages {
     return OWN_TROUBLE_KINDS.includes(kind);
   }
 
-  #backendOf(hostname: string): Backend {
+  #backendOf(hostname: string, kind: PageKind): Backend {
     const { backend } = this.#host;
     // A domain that a client or an artist has made up must not open the breaker for the others.
-    return isBandcampHost(hostname) ? backend("pages of bandcamp.com") : backend(OTHERS, { host: hostname });
+    return isBandcampHost(hostname) ? backend(BACKENDS[kind]) : backend(OTHERS, { host: hostname });
   }
 
   /** A page, or a redirect. */
-  async #fetch(url: string, { signal, query }: Pick<ReadOptions<unknown>, "signal" | "query">): Promise<HttpAnswer> {
+  async #fetch(url: string, { signal, kind, query }: Omit<ReadOptions<unknown>, "read">): Promise<HttpAnswer> {
     const { http } = this.#host;
-    const answer = await http.request(url, { signal, query, headers: HEADERS, redirect: "manual" });
-    if (answer.status === 403 || isWall(answer)) {
-      throw new SourceError(
-        "unreachable",
-        `Bandcamp refuses this node because it is not a browser (HTTP ${answer.status})`,
-      );
-    }
+    const cookie = WITH_COOKIE.has(kind) && isBandcampHost(new URL(url).hostname) ? PASSING_COOKIE : undefined;
+    const headers = { ...BROWSER_HEADERS, cookie };
+    const answer = await http.request(url, { signal, query, headers, redirect: "manual" });
+    const wall = wallError(answer);
+    if (wall !== undefined) throw wall;
     const isRedirect = REDIRECTS.has(answer.status);
     if (!isRedirect && (answer.status < 200 || answer.status > 299)) throw http.statusError(answer);
     // Where an artist's name is free, it offers it.
@@ -102,9 +104,4 @@ function targetOf({ status, headers, url }: HttpAnswer): string | undefined {
   const target = webAddressIn(headers.location ?? "", url);
   if (target !== undefined) return target.href;
   throw new SourceError("changed", `${url} redirects to an invalid address`);
-}
-
-/** A page that requires running a script before it shows the real one. */
-function isWall({ text }: HttpAnswer): boolean {
-  return text.length <= WALL_LENGTH_MAX && /<title>\s*client challenge\b/i.test(text);
 }

@@ -10,6 +10,8 @@ export interface BandcampLink {
 
 const LENGTH_MAX = 2048;
 const PIECE = /^\/(track|album)\/([\w%.~-]{1,300})\/?$/;
+/** A domain name, so neither an address of the network nor a name without a dot. */
+const DOMAIN = /^(?:[a-z\d_-]{1,63}\.){1,10}[a-z][a-z\d-]{1,62}$/;
 /** Names of Bandcamp's own in front of its domain: no artist's. */
 const OWN_NAMES = new Set(["www", "daily", "blog", "get", "help", "support", "m", "merch", "f4", "t4", "bandcamp"]);
 
@@ -50,7 +52,7 @@ export function isMediaHost(hostname: string): boolean {
 
 function parseAddress(text: string, base?: string): URL | undefined {
   const url = text.length > LENGTH_MAX ? undefined : webAddressIn(text, base);
-  return url?.port === "" && url.username === "" ? url : undefined;
+  return url?.port === "" && url.username === "" && DOMAIN.test(url.hostname) ? url : undefined;
 }
 
 function bare({ hostname, pathname }: URL): string {

@@ -117,7 +117,8 @@ function streamOf(value: unknown): string | undefined {
   return url !== undefined && /^https?:\/\//i.test(url) && addressOf(url) !== undefined ? url : undefined;
 }
 
-function artworkOf(artId: number | undefined): string | null {
+/** The largest picture of that id; null: it is no id. */
+export function artworkOf(artId: number | undefined): string | null {
   if (artId === undefined || !Number.isSafeInteger(artId) || artId <= 0) return null;
   return `https://f4.bcbits.com/img/a${String(artId).padStart(ART_ID_DIGITS, "0")}_1.png`;
 }

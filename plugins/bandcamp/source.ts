@@ -9,6 +9,7 @@ import {
   type ResolveRequest,
   type SourceAnswer,
   SourceError,
+  type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
 import { type ArtistPage, readArtistPage } from "./artist-page.ts";
 import { BandcampPages, type Page } from "./bandcamp-pages.ts";
@@ -16,6 +17,7 @@ import { asBandcamp, YtdlpBridge } from "./bridge.ts";
 import { type BandcampLink, isBandcampHost, isMediaHost, parseBandcampLink, parseTrackAddress } from "./links.ts";
 import type { BANDCAMP_MANIFEST } from "./manifest.ts";
 import { hasRelease, type Release, readReleasePage } from "./release-page.ts";
+import { BandcampSearchApi } from "./search-api.ts";
 import { readSearchPage } from "./search-page.ts";
 
 const SEARCH_PREFIX = "bcsearch:";
@@ -28,10 +30,12 @@ type Host = PluginHost<OptionValues<typeof BANDCAMP_MANIFEST.config>>;
 export class BandcampSource {
   readonly #host: Host;
   readonly #pages: BandcampPages;
+  readonly #searchApi: BandcampSearchApi;
   readonly #bridge: YtdlpBridge;
 
   constructor(host: Host) {
     this.#host = host;
+    this.#searchApi = new BandcampSearchApi(host);
     this.#pages = new BandcampPages(host);
     this.#bridge = new YtdlpBridge(host);
   }
@@ -61,6 +65,7 @@ export class BandcampSource {
     try {
       return await this.#pages.read(url, {
         signal,
+        kind: "releases",
         read: (page) => {
           const playable = playableOf(readReleasePage(page.text, url));
           if (mustAskSite) checkStream(playable, page);
@@ -76,23 +81,50 @@ export class BandcampSource {
 
   async #search(query: string, signal: AbortSignal): Promise<SourceAnswer> {
     if (query.trim() === "") return { kind: "empty" };
-    const tracks = await this.#pages.read(SEARCH_PAGE, {
-      signal,
-      query: { q: query.trim(), item_type: "t" },
-      read: ({ text }) => readSearchPage(text),
-    });
+    const tracks = await this.#find(query.trim(), signal);
     // An empty result and a changed page layout look the same from here; many empty results in a row indicate a change.
     if (tracks.length === 0) this.#host.count("searches without results");
     return { kind: "search", tracks };
   }
 
+  /** By the API, and by the page for people where that fails. */
+  async #find(query: string, signal: AbortSignal): Promise<SourceTrack[]> {
+    try {
+      return await this.#searchApi.find(query, signal);
+    } catch (trouble) {
+      signal.throwIfAborted();
+      if (!(trouble instanceof SourceError)) throw trouble;
+      return await this.#findOnPage(query, { trouble, signal });
+    }
+  }
+
+  /** Rejects with `trouble`, the reason for reading the page, and what was wrong with the page. */
+  async #findOnPage(
+    query: string,
+    { trouble, signal }: { readonly trouble: SourceError; readonly signal: AbortSignal },
+  ): Promise<SourceTrack[]> {
+    try {
+      return await this.#pages.read(SEARCH_PAGE, {
+        signal,
+        kind: "search",
+        query: { q: query, item_type: "t" },
+        read: ({ text }) => readSearchPage(text),
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError)) throw error;
+      const message = `neither Bandcamp's search API nor its search page works: ${trouble.message}; ${error.message}`;
+      throw new SourceError(trouble.kind, `${message}; try again later, or play links`, { cause: trouble });
+    }
+  }
+
   async #loadRelease({ kind, url }: BandcampLink, signal: AbortSignal): Promise<SourceAnswer> {
-    const release = await this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) });
+    const release = await this.#readRelease(url, signal);
     return kind === "track" ? trackAnswer(release) : albumAnswer(release, url);
   }
 
   async #loadArtist({ url }: BandcampLink, signal: AbortSignal): Promise<SourceAnswer> {
-    const page = await this.#pages.read(url, { signal, read: (found) => readArtist(found, url) });
+    const page = await this.#readArtist(url, signal);
     // An artist with a single release has its page instead of a list.
     if ("tracks" in page) return albumAnswer(page, url);
     const releases = await this.#readReleases(page, signal);
@@ -102,6 +134,21 @@ export class BandcampSource {
     return { kind: "playlist", name: `Discography of ${author ?? new URL(url).hostname}`, tracks, pluginInfo };
   }
 
+  #readRelease(url: string, signal: AbortSignal): Promise<Release> {
+    return this.#pages.read(url, { signal, kind: "releases", read: ({ text }) => readReleasePage(text, url) });
+  }
+
+  async #readArtist(url: string, signal: AbortSignal): Promise<ArtistPage | Release> {
+    const read = (page: Page): ArtistPage | Release => readArtist(page, url);
+    try {
+      return await this.#pages.read(url, { signal, kind: "artists", read });
+    } catch (trouble) {
+      signal.throwIfAborted();
+      if (!this.#pages.isOwnTrouble(trouble)) throw trouble;
+      return await this.#pages.read(url, { signal, kind: "artistsWithCookie", read });
+    }
+  }
+
   /** The releases that can be read, in order; rejects when there are none. */
   async #readReleases({ releases }: ArtistPage, signal: AbortSignal): Promise<Release[]> {
     const urls = releases.slice(0, this.#host.options.releaseLoadLimit);
@@ -109,9 +156,7 @@ export class BandcampSource {
     const troubles: unknown[] = [];
     for (let at = 0; at < urls.length; at += PAGES_AT_ONCE) {
       const group = urls.slice(at, at + PAGES_AT_ONCE);
-      const work = group.map((url) =>
-        this.#pages.read(url, { signal, read: ({ text }) => readReleasePage(text, url) }),
-      );
+      const work = group.map((url) => this.#readRelease(url, signal));
       for (const result of await Promise.allSettled(work)) {
         if (result.status === "fulfilled") found.push(result.value);
         else troubles.push(result.reason);

@@ -21,6 +21,13 @@ export const SOUNDCLOUD_MANIFEST = {
       default: false,
       meaning: "leave out tracks of which only a preview of 30 s is available, and refuse to play them",
     },
+    encryptedTracks: {
+      type: "choice",
+      names: ["last", "hide", "keep"],
+      default: "last",
+      meaning:
+        "where searches have tracks that are protected by DRM, most of which cannot be played: behind the others, nowhere, or as SoundCloud orders them",
+    },
     setTracksMax: {
       type: "integer",
       default: 1000,

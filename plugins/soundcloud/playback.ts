@@ -1,6 +1,12 @@
 // Resolves an encoded track to a signed link of one of its variants. Plugin thread.
 
-import { type Playable, type PluginHost, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
+import {
+  type Cache,
+  type Playable,
+  type PluginHost,
+  type ResolveRequest,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
 import { objectOf } from "../reading/json.ts";
 import type { SoundCloudApi } from "./api.ts";
@@ -14,8 +20,11 @@ import { expiryOf, isPreviewLink, type Variant } from "./variant.ts";
 export const NOT_AVAILABLE = "This track is not available";
 export const BLOCKED = `${NOT_AVAILABLE}: SoundCloud does not play it in the region of the node`;
 export const ONLY_A_PREVIEW = `${NOT_AVAILABLE}: only a preview of it is available without a subscription`;
+const PROTECTED = "This track is protected by DRM; SoundCloud does not give it to players like this one";
 
 const LINK_LENGTH_MAX = 8192;
+/** Variants that SoundCloud lists and answers with 404. */
+const MISSING_CACHE = { ttlMs: 30 * 60_000, entriesMax: 2000 };
 
 interface PlaybackOptions {
   readonly api: SoundCloudApi;
@@ -29,10 +38,13 @@ type Link = Extract<Playable, { readonly kind: "link" }>;
 export class SoundCloudPlayback {
   readonly #host: PluginHost;
   readonly #options: PlaybackOptions;
+  /** By address and secret. */
+  readonly #missing: Cache<true>;
 
   constructor(host: PluginHost, options: PlaybackOptions) {
     this.#host = host;
     this.#options = options;
+    this.#missing = host.cache("missing variants", MISSING_CACHE);
   }
 
   /** Rejects with `unavailable` for what cannot be played here. */
@@ -41,6 +53,7 @@ export class SoundCloudPlayback {
     const known = request.reason === "start" && id !== undefined ? this.#options.loader.playingOf(id) : undefined;
     const link = known === undefined ? undefined : await this.#linkOf(known, request);
     if (link !== undefined) return link;
+    if (known?.isProtected) throw new SourceError("unavailable", this.#whyUnplayable(known));
     // Nothing is cached, or none of the cached variants exists any more.
     const fresh = await this.#find(id, request);
     const found = await this.#linkOf(fresh, request);
@@ -83,8 +96,14 @@ export class SoundCloudPlayback {
 
   /** Undefined if the variant is gone, or the node may not access it. */
   async #fetchLink(variant: Variant, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
+    const { transcodingUrl } = variant;
+    const key = `${transcodingUrl} ${secret ?? ""}`;
+    if (this.#missing.get(key) === true) return undefined;
+    const refusals: SourceError[] = [];
     const query = { secret_token: secret };
-    const json = objectOf(await orMissing(this.#options.api.get(variant.transcodingUrl, { signal, query })));
+    const answer = await orMissing(this.#options.api.get(transcodingUrl, { signal, query }), refusals);
+    if (answer === undefined && refusals.length === 0) this.#missing.set(key, true);
+    const json = objectOf(answer);
     if (json === undefined) return undefined;
     const url = linkOf(json.url);
     if (url === undefined) throw new SourceError("changed", "SoundCloud answered a variant without a link");
@@ -95,8 +114,8 @@ export class SoundCloudPlayback {
   #whyUnplayable({ isBlocked, isPreview, variants, hasEncrypted }: TrackPlaying): string {
     if (isBlocked) return BLOCKED;
     if (isPreview && this.#options.filterOutPreviewTracks) return ONLY_A_PREVIEW;
+    if (hasEncrypted) return PROTECTED;
     if (variants.length > 0) return `${NOT_AVAILABLE}: SoundCloud refuses all of its variants`;
-    if (hasEncrypted) return `${NOT_AVAILABLE}: SoundCloud only has it encrypted (DRM)`;
     return "Did not detect any supported formats";
   }
 

@@ -17,12 +17,15 @@ export default definePlugin({
   apiVersion: 1,
   config,
   setup(host) {
-    const { clientId, oauthToken, searchEnabled, filterOutPreviewTracks, setTracksMax, listEntriesMax } = host.options;
+    const { clientId, oauthToken, filterOutPreviewTracks, setTracksMax, listEntriesMax } = host.options;
+    const { searchEnabled, encryptedTracks } = host.options;
     const api = new SoundCloudApi(host, { clientIds: new SoundCloudClientIds(host, clientId), oauthToken });
     const hasAccount = oauthToken !== undefined;
-    const loader = new SoundCloudLoader(host, api, { hasAccount, setTracksMax, listEntriesMax });
+    const { canDecodeAac } = host;
+    const loader = new SoundCloudLoader(host, api, { hasAccount, canDecodeAac, setTracksMax, listEntriesMax });
     const playback = new SoundCloudPlayback(host, { api, loader, filterOutPreviewTracks });
-    const source = new SoundCloudSource(host, { loader, playback, searchEnabled, filterOutPreviewTracks });
+    const options = { loader, playback, searchEnabled, filterOutPreviewTracks, encryptedTracks };
+    const source = new SoundCloudSource(host, options);
     host.addSource({
       ...sources[0],
       load: (request) => source.load(request),

@@ -30,6 +30,8 @@ interface SoundCloudSourceOptions {
   readonly playback: SoundCloudPlayback;
   readonly searchEnabled: boolean;
   readonly filterOutPreviewTracks: boolean;
+  /** `last`, `hide` or `keep`: where a search has tracks that are protected by DRM. */
+  readonly encryptedTracks: string;
 }
 
 export class SoundCloudSource {
@@ -75,7 +77,7 @@ export class SoundCloudSource {
     if (!this.#options.searchEnabled) return undefined;
     if (parsed.query === "" || parsed.limit === 0) return { kind: "empty" };
     const found = await this.#options.loader.search(parsed, signal);
-    return { kind: "search", tracks: this.#playable(found).map(({ track }) => track) };
+    return { kind: "search", tracks: this.#ordered(this.#playable(found)).map(({ track }) => track) };
   }
 
   async #page({ url, isSet, secret }: RequestOfKind<"page">, signal: AbortSignal): Promise<SourceAnswer> {
@@ -149,6 +151,19 @@ export class SoundCloudSource {
   #playable(found: readonly FoundTrack[]): FoundTrack[] {
     const { filterOutPreviewTracks } = this.#options;
     return found.filter(({ playing }) => !playing.isBlocked && !(filterOutPreviewTracks && playing.isPreview));
+  }
+
+  /** A search's tracks, with those that are protected by DRM where the operator wants them. */
+  #ordered(found: readonly FoundTrack[]): readonly FoundTrack[] {
+    const { encryptedTracks } = this.#options;
+    if (encryptedTracks === "keep") return found;
+    const open = found.filter(({ playing }) => !playing.isProtected);
+    if (encryptedTracks === "last") return [...open, ...found.filter(({ playing }) => playing.isProtected)];
+    if (open.length === 0 && found.length > 0) {
+      const advice = "plugins.soundcloud.encryptedTracks: last lists them";
+      this.#host.log.info(`a search found only tracks that are protected by DRM, and hides them; ${advice}`);
+    }
+    return open;
   }
 
   /** Follows a short link while it stays at SoundCloud; the page itself is not fetched. */

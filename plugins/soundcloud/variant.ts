@@ -17,15 +17,27 @@ export interface Variant {
 }
 
 export interface OfferedVariants {
-  /** The best first. */
+  /** The best first. Encrypted ones are left out. */
   readonly variants: readonly Variant[];
-  /** There are others, but encrypted ones. */
   readonly hasEncrypted: boolean;
+  /**
+   * There are encrypted variants, and no AAC without encryption: a label's track, whose open variants are listed but
+   * have not been available since 2026-04-30.
+   */
+  readonly isProtected: boolean;
+}
+
+export interface ReadVariantsOptions {
+  readonly canDecodeAac: boolean;
 }
 
 const TRANSCODINGS_MAX = 50;
-/** Passed through; decoded by all nodes; decoded where the optional decoder is installed. */
-const ORDER = ["hls opus", "progressive mp3", "hls mp3", "hls aac", "progressive aac"];
+/** 160 kbit/s, and what SoundCloud makes of all new tracks. */
+const AAC_KINDS = ["hls aac", "progressive aac"];
+/** Opus (gone since 2026-04, but for tracks that still list it) is passed through; MP3 is decoded by all nodes. */
+const OTHER_KINDS = ["hls opus", "progressive mp3", "hls mp3"];
+/** Of a preset that does not name it, kbit/s. */
+const USUAL_BIT_RATE = 128;
 /** The letters that Lavalink puts before a transcoding address, in its order of preference. */
 const LAVALINK_LETTERS = [
   ["hls opus", "O"],
@@ -39,12 +51,17 @@ const HLS_LIFE_MS = 4 * 60_000;
 const LIFE_MS_MAX = 7 * 24 * 60 * 60_000;
 
 /** Reads the variants of a track in the API's JSON. */
-export function readVariants(track: Members): OfferedVariants {
+export function readVariants(track: Members, { canDecodeAac }: ReadVariantsOptions): OfferedVariants {
   const transcodings = objectsOf(objectOf(track.media)?.transcodings, TRANSCODINGS_MAX);
   const variants = transcodings.flatMap((transcoding) => readVariant(transcoding) ?? []);
+  const order = canDecodeAac ? [...AAC_KINDS, ...OTHER_KINDS] : [...OTHER_KINDS, ...AAC_KINDS];
+  const rankOf = (variant: Variant): number => (variant.isPreview ? order.length : 0) + order.indexOf(kindOf(variant));
+  const hasEncrypted = transcodings.some(isEncrypted);
   return {
-    variants: variants.sort((one, other) => rankOf(one) - rankOf(other)),
-    hasEncrypted: transcodings.some(({ format }) => /encrypted/.test(textOf(objectOf(format)?.protocol) ?? "")),
+    // Whole ones before previews.
+    variants: variants.sort((one, other) => rankOf(one) - rankOf(other) || bitRateOf(other) - bitRateOf(one)),
+    hasEncrypted,
+    isProtected: hasEncrypted && !variants.some(({ codec }) => codec === "aac"),
   };
 }
 
@@ -94,10 +111,14 @@ function codecOf(mimeType: string): Variant["codec"] | undefined {
   return /^audio\/(?:mp4|aac)\b/.test(mimeType) ? "aac" : undefined;
 }
 
-/** Whole ones before previews. */
-function rankOf(variant: Variant): number {
-  const rank = ORDER.indexOf(kindOf(variant));
-  return (variant.isPreview ? ORDER.length : 0) + rank;
+/** Of any method: `encrypted-hls`, `ctr-encrypted-hls`, `cbc-encrypted-hls`. */
+function isEncrypted({ format, url }: Members): boolean {
+  return /encrypted/i.test(textOf(objectOf(format)?.protocol) ?? textOf(url) ?? "");
+}
+
+/** In kbit/s: `aac_160k`. */
+function bitRateOf({ name }: Variant): number {
+  return Number(/_(\d{1,4})k\b/.exec(name)?.[1] ?? USUAL_BIT_RATE);
 }
 
 function kindOf({ protocol, codec }: Variant): string {

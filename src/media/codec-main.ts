@@ -6,9 +6,9 @@ import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
 import { compileWarmOpusEncoder } from "@tonearm/opus-encoder";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
+import { AAC_PACKAGE } from "../lib/aac-package.ts";
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 import type { WebCodecs } from "./decode/aac-decoder.ts";
-import { AAC_PACKAGE } from "./decode/codec-modules.ts";
 import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
 
 // Modules are compiled as a whole here. Otherwise each function is compiled when it is first called, on the audio

@@ -4,11 +4,12 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
 import { PendingRequests } from "../bridge/pending-requests.ts";
+import { AAC_PACKAGE } from "../lib/aac-package.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WasmCodecName } from "../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../lib/wasm-codec.ts";
 import type { WasmModule } from "../lib/web-assembly.ts";
-import { AAC_PACKAGE, type CodecSource, packageSource } from "./decode/codec-modules.ts";
+import { type CodecSource, packageSource } from "./decode/codec-modules.ts";
 
 /** A codec takes a fraction of a second, on a machine that has time. */
 const ANSWER_TIMEOUT_MS = 3000;

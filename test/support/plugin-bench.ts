@@ -38,6 +38,8 @@ export interface BenchOptions {
   /** The answers of the node's other sources to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
   readonly settings?: Partial<PluginSettings>;
+  /** Default: as this machine. */
+  readonly canDecodeAac?: boolean;
   /** Chooses the addresses that requests leave from; where `settings` has routing. */
   readonly routes?: RouteSource;
 }
@@ -77,6 +79,7 @@ export class PluginBench {
     await startPlugin({
       port,
       clock: options.clock ?? systemClock,
+      canDecodeAac: options.canDecodeAac,
       settings: {
         module: "in this thread",
         hosts: options.hosts ?? {},

@@ -22,9 +22,11 @@ export class SoundCloudTestEnvironment {
     this.site = site;
   }
 
-  async bench(options: PlainTree = {}, clock?: Clock): Promise<PluginBench> {
+  /** `canDecodeAac`: default: true, whatever this machine can. */
+  async bench(options: PlainTree = {}, clock?: Clock, canDecodeAac = true): Promise<PluginBench> {
     const { hosts } = this.site;
-    const bench = await PluginBench.start(soundcloud, { options, hosts, ...(clock !== undefined && { clock }) });
+    const more = { canDecodeAac, ...(clock !== undefined && { clock }) };
+    const bench = await PluginBench.start(soundcloud, { options, hosts, ...more });
     this.#benches.push(bench);
     return bench;
   }

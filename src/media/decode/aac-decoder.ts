@@ -2,11 +2,11 @@
 // first such track starts. It decodes on its own thread, so each packet is a promise. Audio thread.
 
 import { NodeError } from "../../errors.ts";
+import { AAC_PACKAGE } from "../../lib/aac-package.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { AudioStream } from "../format/packet.ts";
 import { AacHead } from "./aac-head.ts";
-import { AAC_PACKAGE } from "./codec-modules.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 

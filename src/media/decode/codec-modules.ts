@@ -2,13 +2,11 @@
 // source: an audio thread gets them from a thread that plays nothing. Audio thread.
 
 import { compileOpusEncoder, OpusEncoderKernel } from "@tonearm/opus-encoder";
+import { AAC_PACKAGE } from "../../lib/aac-package.ts";
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
 import type { WasmModule } from "../../lib/web-assembly.ts";
 import { Libopus } from "../opus/libopus.ts";
-
-/** A constant and not a literal in the import: the compiler must not insist on an optional package. */
-export const AAC_PACKAGE: string = "@napi-rs/webcodecs";
 
 /**
  * The source of a thread's codecs: the packages themselves (`packageSource`), or another thread

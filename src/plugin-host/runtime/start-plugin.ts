@@ -14,6 +14,7 @@ import type {
   PluginSettings,
 } from "../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
+import { isAacInstalled } from "../../lib/aac-package.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
@@ -60,6 +61,8 @@ interface PluginEnvironment {
   readonly clock: Clock;
   /** Loads the module; for tests. */
   readonly importModule?: (url: string) => Promise<unknown>;
+  /** Default: whether the decoder is installed; for tests. */
+  readonly canDecodeAac?: boolean | undefined;
 }
 
 /** Says `ready` or `unusable` in the end. Never rejects. */
@@ -185,7 +188,7 @@ class LivingPlugin {
   }
 
   #createHost({ options, ownServers, persisted }: HostEnvironment): LivingHost<unknown> {
-    const { settings, clock, port } = this.#environment;
+    const { settings, clock, port, canDecodeAac = isAacInstalled() } = this.#environment;
     const { allow, http, routing } = settings;
     const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
     const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });
@@ -198,6 +201,7 @@ class LivingPlugin {
       options,
       clock,
       userAgent: http.userAgent,
+      canDecodeAac,
       http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
       log,
       hide: this.hide,

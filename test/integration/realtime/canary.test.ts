@@ -22,10 +22,19 @@ let getyarn: GetyarnSite;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "canary-"));
   soundcloud = await SoundCloudSite.start();
+  soundcloud.addLabelTrack(50, "label");
   bandcamp = await BandcampSite.start();
   getyarn = await GetyarnSite.start();
   const tries = {
-    soundcloud: { search: "scsearch:song", link: "https://soundcloud.com/stand-ins/song" },
+    soundcloud: {
+      search: "scsearch:song",
+      link: "https://soundcloud.com/stand-ins/song",
+      more: [
+        { link: "https://soundcloud.com/stand-ins/label", mayFailWith: "protected by DRM" },
+        { search: "scsearch:song 5", options: { encryptedTracks: "hide" } },
+        { search: "scsearch:song 5", mayFailWith: "protected by DRM" },
+      ],
+    },
     bandcamp: { search: "bcsearch:song", link: null },
     "getyarn.io": { link: YARN },
   };
@@ -79,11 +88,15 @@ it("the canary reports each source's results and backends, and the error of a br
   expect(text).toMatch(/^soundcloud +link +https:\/\/soundcloud\.com\/stand-ins\/song +ok +\d+ ms.*\n {4}Song 11$/m);
   expect(text).toMatch(/^soundcloud +audio +of Song 11 +ok +\d+ ms.*\n {4}received 3\.0 s, the first after \d+ ms$/m);
   expect(text).toMatch(/^soundcloud .* ms +\S.*$/m);
+  expect(text).toMatch(/^soundcloud +audio +of Song 50 +ok +\d+ ms.*\n {4}This track is protected by DRM/m);
+  // With other options, and without them again.
+  expect(text).toMatch(/^soundcloud +search +scsearch:song 5 +FAILED +\d+ ms.*\n {4}found nothing$/m);
+  expect(text).toMatch(/^soundcloud +search +scsearch:song 5 +ok +\d+ ms/m);
   expect(text).toMatch(/^bandcamp +search +bcsearch:song +FAILED +\d+ ms.*\n {4}.*500/m);
   expect(text).toMatch(/^bandcamp +audio +skipped\n {4}there is no track to play$/m);
   expect(text).not.toMatch(/^bandcamp +link/m);
   expect(text).toMatch(/^getyarn\.io +audio +of It's "on" +ok/m);
-  expect(text).toMatch(/\nFAILED: bandcamp \(search\)\n$/);
+  expect(text).toMatch(/\nFAILED: soundcloud \(search\), bandcamp \(search\)\n$/);
 });
 
 it("the canary exits with status 0 when nothing failed", async () => {

@@ -49,6 +49,7 @@ interface HostParts<Options> {
   readonly plugin: string;
   readonly options: Options;
   readonly userAgent: string;
+  readonly canDecodeAac: boolean;
   readonly http: HttpClient;
   readonly log: PluginLogger;
   readonly clock: Clock;
@@ -67,6 +68,7 @@ interface HostParts<Options> {
 export class LivingHost<Options> implements PluginHost<Options> {
   readonly options: Options;
   readonly userAgent: string;
+  readonly canDecodeAac: boolean;
   readonly http: HttpClient;
   readonly log: PluginLogger;
   readonly clock: PluginClock;
@@ -85,10 +87,11 @@ export class LivingHost<Options> implements PluginHost<Options> {
   #isSettingUp = true;
 
   constructor(parts: HostParts<Options>) {
-    const { options, userAgent, http, log, clock } = parts;
+    const { options, userAgent, canDecodeAac, http, log, clock } = parts;
     this.#parts = parts;
     this.options = options;
     this.userAgent = userAgent;
+    this.canDecodeAac = canDecodeAac;
     // Each pending request adds a listener.
     setMaxListeners(0, this.signal);
     this.http = this.#endingHttp(http);

@@ -73,6 +73,7 @@ function createPlayer(): [Player, FakeWorkers] {
         }),
       missText: () => "Nothing was found.",
     },
+    sharedIncidents: new SharedIncidents({ clock, logger: createLogger(() => undefined) }),
     updateTimer: new UpdateTimer({ clock, intervalMs: 5000 }),
     clock,
     memory,

@@ -11,10 +11,17 @@ test("an operator's list replaces the canary's, member by member; null is not tr
   });
   expect(readTries('{ "one": { "search": null } }', BASE).one).toEqual({ search: null, link: "b" });
   expect(readTries("", BASE)).toEqual(BASE);
+  const more = "[{ link: f, options: { clients: [WEB], pot: null }, mayFailWith: DRM }]";
+  expect(readTries(`one: { more: ${more} }`, BASE).one).toEqual({
+    search: "a",
+    link: "b",
+    more: [{ link: "f", options: { clients: ["WEB"], pot: null }, mayFailWith: "DRM" }],
+  });
 });
 
 test.each([
   ["an unknown member", "one: { serach: a }", "serach"],
+  ["an unknown member of a further request", "one: { more: [{ lnk: a }] }", "lnk"],
   ["no text", "one: { link: 7 }", "one.link"],
   ["an empty text", "one: { link: '' }", "one.link"],
   ["a list", "[a]", "expected record"],
@@ -25,7 +32,8 @@ test.each([
 });
 
 test("all tries are identifiers of some source, each link of a different one", () => {
-  const all = Object.values(TRIES).flatMap(({ search, link }) => [search, link].filter((one) => one != null));
+  const requests = Object.values(TRIES).flatMap(({ more, ...first }) => [first, ...(more ?? [])]);
+  const all = requests.flatMap(({ search, link }) => [search, link].filter((one) => one != null));
   expect(all.length).toBeGreaterThan(10);
   for (const identifier of all) expect(identifier).toMatch(/^(?:https:\/\/|[a-z-]+:)\S/);
   expect(new Set(all).size).toBe(all.length);

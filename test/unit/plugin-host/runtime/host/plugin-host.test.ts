@@ -38,6 +38,7 @@ beforeEach(() => {
     plugin: "songs",
     options: { a: 1 },
     userAgent: "Tonearm/test",
+    canDecodeAac: true,
     clock,
     log: silentLogger,
     hide: (text) => text,

@@ -1,0 +1,23 @@
+// How the plugin looks to Bandcamp, and how it recognises the bot wall: a page that Bandcamp shows to programs instead of
+// the requested one. Pure. Plugin thread.
+
+import { type HttpAnswer, SourceError } from "../../src/plugin-api/plugin.ts";
+
+/** Headers of a browser: without them the wall appears sooner. */
+export const BROWSER_HEADERS = {
+  "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+  "accept-language": "en-US,en;q=0.5",
+};
+/** The wall lets clients pass that send a cookie of this name, even without a value (2026-05; not known why). */
+export const PASSING_COOKIE = "identity";
+/** The wall is a small page; a large one that has such a title is about something else. */
+const WALL_LENGTH_MAX = 64 * 1024;
+
+/** The error for an answer that is the wall, a page that requires running a script; undefined: it is none. */
+export function wallError({ status, text }: HttpAnswer): SourceError | undefined {
+  const isChallenge = text.length <= WALL_LENGTH_MAX && /<title>\s*client challenge\b|["'/]_fs-ch-/i.test(text);
+  if (status !== 403 && !isChallenge) return undefined;
+  const answer = `HTTP ${status}${isChallenge ? ' and its page "Client Challenge"' : ""}`;
+  return new SourceError("unreachable", `Bandcamp takes this node for a bot: it answered ${answer}`);
+}
