@@ -80,6 +80,15 @@ export const ROTATE_SCRIPT: PlayerScript = {
   },
 };
 
+/** As in 2021: the class has no method for the challenge, which is solved when it is read. */
+export const LAZY_SCRIPT: PlayerScript = {
+  ...REVERSE_SCRIPT,
+  id: "2badcafe",
+  text: REVERSE_SCRIPT.text
+    .replace(/g\.k\.Kx=.*/, "var solve=function(n){return n.split('').reverse().join('')};")
+    .replace("{return this.q[a]}", '{var v=this.q[a];return a==="n"&&v?solve(v):v}'),
+};
+
 /** Each would harm the node without the sandbox. */
 export const HOSTILE_SCRIPTS = {
   "loops endlessly when it is read": hostile({ before: "for(;;){}" }),
