@@ -4,7 +4,7 @@
 import { prepareScript } from "./prepare-script.ts";
 import { type Challenges, Sandbox, type SandboxLimits, TimeLimitError } from "./sandbox.ts";
 
-/** The plugin thread has limits of its own, for all of a job. */
+/** The plugin thread limits whole jobs besides. */
 const LIMITS: SandboxLimits = { openMs: 45_000, solveMs: 2000 };
 
 /** Plain data, as between threads. */

@@ -84,8 +84,8 @@ describe("the player script", () => {
   test.each([
     ["3 s", ["MWEB", "WEB", "VISIONOS"], 2999, "MWEB"],
     ["3 s, and is then left to a client that needs none", ["MWEB", "WEB", "VISIONOS"], 3000, "VISIONOS"],
-    ["8 s if no client does without it", ["MWEB", "WEB"], 7999, "MWEB"],
-    ["8 s if no client does without it, and then fails", ["MWEB", "WEB"], 8000, "still being prepared; try again"],
+    ["11 s if no client does without it", ["MWEB", "WEB"], 10_999, "MWEB"],
+    ["11 s if no client does without it, and then fails", ["MWEB", "WEB"], 11_000, "still being prepared; try again"],
   ])("a link waits for the player script for %s", async (_, clients, passedMs, expected) => {
     const clock = new FakeClock();
     const solver = new HeldSolver();
