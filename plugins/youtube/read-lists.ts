@@ -104,7 +104,7 @@ function playlistName(answer: unknown): string | undefined {
     label(answer, "metadata", "playlistMetadataRenderer", "title") ??
     label(header, "playlistHeaderRenderer", "title") ??
     label(header, "pageHeaderRenderer", "pageTitle") ??
-    label(findMember(header, "musicDetailHeaderRenderer", "musicResponsiveHeaderRenderer"), "title")
+    label(findMember(answer, "musicDetailHeaderRenderer", "musicResponsiveHeaderRenderer"), "title")
   );
 }
 

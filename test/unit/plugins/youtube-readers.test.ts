@@ -172,6 +172,11 @@ describe("the author of an entry that names no channel", () => {
   });
 });
 
+test("a playlist of YouTube Music has the name of its header, which lies among the contents", () => {
+  const musicResponsiveHeaderRenderer = { title: { runs: [{ text: "List" }] } };
+  expect(readPlaylistPage({ contents: [{ musicResponsiveHeaderRenderer }] }).name).toBe("List");
+});
+
 test.each([
   [
     "the frame of a video",
