@@ -123,7 +123,7 @@ export class Catalogue {
     let { page, visitorData } = first;
     for (let count = 1; count < playlistPages && page.token !== undefined && !seen.has(page.token); count++) {
       seen.add(page.token);
-      const next = await this.#nextPage(identity, page.token, { signal, visitorData });
+      const next = await this.#nextPage(identity, page.token, { signal, visitorData, owner: page.owner });
       if (next === undefined || next.page.count === 0) break;
       tracks.push(...next.page.tracks);
       page = next.page;
@@ -137,7 +137,11 @@ export class Catalogue {
   async #nextPage(
     identity: ClientIdentity,
     token: string,
-    context: { readonly signal: AbortSignal; readonly visitorData: string | undefined },
+    context: {
+      readonly signal: AbortSignal;
+      readonly visitorData: string | undefined;
+      readonly owner: string | undefined;
+    },
   ): Promise<{ readonly page: PageReading; readonly visitorData: string | undefined } | undefined> {
     try {
       return await this.#page(identity, { continuation: token }, context);
@@ -152,10 +156,17 @@ export class Catalogue {
   async #page(
     identity: ClientIdentity,
     body: JsonMembers,
-    context: { readonly signal: AbortSignal; readonly visitorData?: string | undefined },
+    {
+      owner,
+      ...context
+    }: {
+      readonly signal: AbortSignal;
+      readonly visitorData?: string | undefined;
+      readonly owner?: string | undefined;
+    },
   ): Promise<{ readonly page: PageReading; readonly visitorData: string | undefined }> {
     const answer = await this.#parts.innertube.ask(identity, { endpoint: "browse", body, ...context });
-    return { page: readPlaylistPage(answer), visitorData: visitorOf(answer) };
+    return { page: readPlaylistPage(answer, owner), visitorData: visitorOf(answer) };
   }
 
   async #mix(

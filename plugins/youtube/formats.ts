@@ -4,7 +4,6 @@
 import { SourceError } from "../../src/plugin-api/plugin.ts";
 import { list, member, number, string } from "./read-json.ts";
 
-const FORMATS_MAX = 200;
 const LINK_LENGTH_MAX = 8000;
 /** Audio and video in one small file, without a length: the oldest format. */
 const PLAIN_ITAG = 18;
@@ -38,7 +37,8 @@ interface ChoiceOptions {
 /** The form to play. Throws `unavailable` with what there is instead. */
 export function chooseFormat(answer: unknown, { opensLocks, variant }: ChoiceOptions): MediaFormat {
   const data = member(answer, "streamingData");
-  const offered = [...list(data, "formats"), ...list(data, "adaptiveFormats")].slice(0, FORMATS_MAX);
+  // Never cut before the choice: with many dubs the best format of the original track may be the last of hundreds.
+  const offered = [...list(data, "formats"), ...list(data, "adaptiveFormats")];
   const mayLackLength = isWithoutLength(answer);
   const usable = offered
     .flatMap((entry) => readFormat(entry, mayLackLength) ?? [])

@@ -1,33 +1,36 @@
-// Finds YouTube's player script of the day and fetches it: never run here, only read as text. Plugin thread.
+// Finds YouTube's player script of the day and fetches it, unless it was prepared before: never run here, only read as
+// text. Plugin thread.
 
 import { type Cache, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
 import type { Host } from "./chosen-clients.ts";
+import { PreparedScripts } from "./prepared-scripts.ts";
 
 const SCRIPT_HOST = "www.youtube.com";
 const SCRIPT_BYTES_MAX = 6 * 1024 * 1024;
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 const ADDRESS_TTL_MS = 6 * 60 * 60_000;
-const SCRIPT_TTL_MS = 24 * 60 * 60_000;
 const TIMEOUT_MS = 10_000;
 const TIMESTAMP = /(?:signatureTimestamp|sts)\s*:\s*(\d{1,8})/;
 
 export interface PlayerScript {
   /** A script never changes at its address. */
   readonly url: string;
-  readonly text: string;
   readonly signatureTimestamp: number;
+  /** As YouTube sent it, or as `prepareScript` made it. */
+  readonly text: string;
+  readonly isPrepared: boolean;
 }
 
 export class PlayerScripts {
   readonly #host: Host;
   readonly #addresses: Cache<string>;
-  readonly #scripts: Cache<PlayerScript>;
+  readonly #prepared: PreparedScripts;
 
   constructor(host: Host) {
     this.#host = host;
     this.#addresses = host.cache("player script address", { ttlMs: ADDRESS_TTL_MS, entriesMax: 1 });
-    this.#scripts = host.cache("player script", { ttlMs: SCRIPT_TTL_MS, entriesMax: 2 });
+    this.#prepared = new PreparedScripts(host);
   }
 
   /** Where it is. Rejects with a SourceError. */
@@ -35,12 +38,30 @@ export class PlayerScripts {
     const { playerScriptUrl } = this.#host.options;
     if (playerScriptUrl !== undefined && playerScriptUrl !== "")
       return Promise.resolve(checkedAddress(playerScriptUrl));
-    return this.#addresses.getOrMake("", { signal, make: (shared) => this.#find(shared) });
+    return this.#addresses.getOrMake("", {
+      signal,
+      make: (shared) => this.#find(shared),
+      isKeptFresh: true,
+    });
   }
 
-  async current(signal: AbortSignal): Promise<PlayerScript> {
-    const url = await this.address(signal);
-    return this.#scripts.getOrMake(url, { signal, make: (shared) => this.#fetch(url, shared) });
+  /** The script at an address: prepared, if it was stored so. Rejects with a SourceError. */
+  async load(url: string, signal: AbortSignal): Promise<PlayerScript> {
+    const stored = await this.#prepared.get(url);
+    if (stored === undefined) return this.#fetch(url, signal);
+    return { url, signatureTimestamp: stored.signatureTimestamp, text: stored.code, isPrepared: true };
+  }
+
+  /** Stores a prepared script for later threads, in the background. */
+  store({ url, signatureTimestamp, text }: PlayerScript): void {
+    this.#prepared.set({ url, signatureTimestamp, code: text }).catch((error: unknown) => {
+      this.#host.log.debug("the prepared player script could not be stored", { error });
+    });
+  }
+
+  /** Discards a stored script that turned out to be of no use. */
+  forget(url: string): void {
+    this.#prepared.delete(url);
   }
 
   async #find(signal: AbortSignal): Promise<string> {
@@ -61,7 +82,7 @@ export class PlayerScripts {
     const text = await this.#host.http.text(url, request);
     const timestamp = TIMESTAMP.exec(text)?.[1];
     if (timestamp === undefined) throw new SourceError("changed", "YouTube's player script has no signature timestamp");
-    return { url, text, signatureTimestamp: Number(timestamp) };
+    return { url, text, signatureTimestamp: Number(timestamp), isPrepared: false };
   }
 }
 

@@ -99,17 +99,26 @@ function isText(node: ESTree.Node | undefined, text: string): boolean {
   return node?.type === "Literal" && node.value === text;
 }
 
-/** Calls go; what defines something stays. `this` would be nothing, or not the window. */
+/**
+ * Calls go; what defines something stays, and does without a value that cannot be made without those calls. `this`
+ * would be nothing, or not the window.
+ */
 function cutsOf(statement: ESTree.Statement): Cut[] {
-  if (statement.type === "VariableDeclaration") {
-    return statement.declarations.flatMap(({ init }) => {
-      return init?.type === "ThisExpression" ? [{ start: startOf(init), end: endOf(init), by: "globalThis" }] : [];
-    });
-  }
+  if (statement.type === "VariableDeclaration") return statement.declarations.flatMap(({ init }) => guarded(init));
   if (statement.type !== "ExpressionStatement") return [];
-  const { type } = statement.expression;
-  if (type === "AssignmentExpression" || type === "Literal") return [];
+  const { expression } = statement;
+  if (expression.type === "AssignmentExpression") return guarded(expression.right);
+  if (expression.type === "Literal") return [];
   return [{ start: startOf(statement), end: endOf(statement), by: ";" }];
+}
+
+function guarded(value: ESTree.Node | null | undefined): Cut[] {
+  if (value?.type === "ThisExpression") return [{ start: startOf(value), end: endOf(value), by: "globalThis" }];
+  if (value?.type !== "CallExpression" && value?.type !== "NewExpression") return [];
+  return [
+    { start: startOf(value), end: startOf(value), by: "(()=>{try{return " },
+    { start: endOf(value), end: endOf(value), by: "}catch{}})()" },
+  ];
 }
 
 function cut(script: string, cuts: readonly Cut[]): string {

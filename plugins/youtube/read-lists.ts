@@ -21,6 +21,8 @@ interface SearchReading {
 
 export interface PageReading {
   readonly name: string | undefined;
+  /** The channel that the list is of. */
+  readonly owner: string | undefined;
   /** Number of all entries, including those that cannot be played. */
   readonly count: number;
   readonly tracks: readonly SourceTrack[];
@@ -47,8 +49,11 @@ export function readSearch(answer: unknown): SearchReading {
   return { tracks: distinct(tracks), saysNothing };
 }
 
-/** Throws YouTube's error message, or `changed` if the answer is not a page of a playlist. */
-export function readPlaylistPage(answer: unknown): PageReading {
+/**
+ * Throws YouTube's error message, or `changed` if the answer is not a page of a playlist. `ownerBefore`: of the page before,
+ * as only the first page names it; the author of entries that name none.
+ */
+export function readPlaylistPage(answer: unknown, ownerBefore?: string): PageReading {
   const alert = findMembers(member(answer, "alerts"), new Set(["alertRenderer"]), { countMax: 20 })
     .map(({ value }) => value)
     .find((value) => string(value, "type") === "ERROR");
@@ -56,8 +61,9 @@ export function readPlaylistPage(answer: unknown): PageReading {
   if (alertText !== undefined) throw new SourceError("unavailable", alertText);
   const scope = scopeOf(answer);
   if (scope === undefined) throw new SourceError("changed", "a playlist was answered without contents");
-  const { count, tracks } = readEntries(scope, "playlist", PAGE_ENTRIES_MAX);
-  return { name: playlistName(answer), count, tracks, token: tokenIn(scope) };
+  const owner = ownerOf(answer) ?? ownerBefore;
+  const { count, tracks } = readEntries(scope, "playlist", PAGE_ENTRIES_MAX, owner);
+  return { name: playlistName(answer), owner, count, tracks, token: tokenIn(scope) };
 }
 
 /** Throws `changed` if the answer is not a mix. */
@@ -98,8 +104,21 @@ function playlistName(answer: unknown): string | undefined {
     label(answer, "metadata", "playlistMetadataRenderer", "title") ??
     label(header, "playlistHeaderRenderer", "title") ??
     label(header, "pageHeaderRenderer", "pageTitle") ??
-    label(findMember(header, "musicDetailHeaderRenderer", "musicResponsiveHeaderRenderer"), "title")
+    label(findMember(answer, "musicDetailHeaderRenderer", "musicResponsiveHeaderRenderer"), "title")
   );
+}
+
+/** Where each client and kind of list names its channel; some write "by" before it. */
+function ownerOf(answer: unknown): string | undefined {
+  const header = member(answer, "header");
+  const owner =
+    label(header, "playlistHeaderRenderer", "ownerText") ??
+    label(findMember(member(answer, "sidebar"), "videoOwnerRenderer"), "title") ??
+    label(answer, "metadata", "channelMetadataRenderer", "title") ??
+    label(header, "c4TabbedHeaderRenderer", "title") ??
+    label(findMember(member(header, "pageHeaderRenderer"), "avatarStackViewModel"), "text") ??
+    label(findMember(answer, "musicResponsiveHeaderRenderer"), "straplineTextOne");
+  return owner?.replace(/^by /, "");
 }
 
 function distinct(tracks: readonly SourceTrack[]): SourceTrack[] {

@@ -65,7 +65,7 @@ export function isPassing(answer: unknown): boolean {
 }
 
 function troubleOf(status: string, block: unknown): SourceError {
-  const reason = label(block, "reason") ?? "";
+  const reason = label(block, "reason") ?? label(screenOf(block), "title") ?? "";
   switch (status) {
     case "LOGIN_REQUIRED":
       return loginTrouble(reason);
@@ -97,9 +97,15 @@ function unplayableTrouble(reason: string, block: unknown): SourceError {
   if (reason.includes(EMBED_WORDS)) return unavailable(LOADING_FAILED);
   const more =
     wholeLabel("\n", block, "errorScreen", "playerErrorMessageRenderer", "subreason") ??
-    wholeLabel("\n", block, "subreason");
+    wholeLabel("\n", block, "subreason") ??
+    label(screenOf(block), "description");
   const text = more ?? reason;
   return RATE_LIMIT.test(text) ? new SourceError("busy", text) : unavailable(text);
+}
+
+/** Where newer answers have their texts: a title and a description. */
+function screenOf(block: unknown): unknown {
+  return member(block, "errorScreen", "playerInterstitialRenderer", "content", "interstitialViewModel");
 }
 
 function unavailable(message: string): SourceError {

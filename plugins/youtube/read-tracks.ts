@@ -26,12 +26,12 @@ interface Entries {
   readonly tracks: readonly SourceTrack[];
 }
 
-/** All entries below `tree`, at most `countMax`. */
-export function readEntries(tree: unknown, kind: ListKind, countMax: number): Entries {
+/** All entries below `tree`, at most `countMax`. `owner`: the author of entries that name none. */
+export function readEntries(tree: unknown, kind: ListKind, countMax: number, owner?: string): Entries {
   const names = kind === "mix" ? MIX_MEMBERS : VIDEO_MEMBERS;
   const found = findMembers(tree, names, { except: ASIDE, countMax });
   const tracks = found.flatMap(({ name, value }) => readEntry(name, value, kind) ?? []);
-  return { count: found.length, tracks };
+  return { count: found.length, tracks: tracks.map((track) => ({ ...track, author: track.author ?? owner })) };
 }
 
 /** Adds the members common to all tracks of this source. */
@@ -79,10 +79,8 @@ function readRenderer(name: string, entry: unknown, kind: ListKind): SourceTrack
   const title = label(entry, "title") ?? label(entry, "headline");
   if (videoId === undefined || !isVideoId(videoId) || title === undefined) return undefined;
   if (member(entry, "unplayableText") !== undefined) return undefined;
-  const byline = label(entry, "shortBylineText");
-  const author = label(entry, "longBylineText") ?? byline ?? label(entry, "ownerText");
-  if (name === "playlistVideoRenderer" && (member(entry, "isPlayable") !== true || byline === undefined))
-    return undefined;
+  if (name === "playlistVideoRenderer" && member(entry, "isPlayable") !== true) return undefined;
+  const author = label(entry, "longBylineText") ?? label(entry, "shortBylineText") ?? label(entry, "ownerText");
   const seconds = number(entry, "lengthSeconds");
   const lengthMs = seconds === undefined ? durationOf(label(entry, "lengthText")) : seconds * 1000;
   // A live stream; searches leave them out, as Lavalink's do.
@@ -104,15 +102,19 @@ function readLockup(entry: unknown): SourceTrack | undefined {
   return toTrack({ videoId, title, author: lockupAuthor(view), lengthMs, artworkUrl: artworkOf(thumbnails) });
 }
 
-/** The first part that links to a channel; with several artists their names are in a dialogue. */
+/**
+ * The first part that links to a channel; with several artists their names are in a dialogue. A channel without a link
+ * has a row of its own above those with views and age, which are all that there is in the lists of a channel.
+ */
 function lockupAuthor(view: unknown): string | undefined {
-  const parts = findMembers(member(view, "metadata"), new Set(["metadataParts"]), { countMax: 10 })
-    .flatMap(({ value }) => list(value))
-    .slice(0, 50);
-  const channel = parts.find((part) => findMember(part, "browseId") !== undefined);
+  const rows = findMembers(member(view, "metadata"), new Set(["metadataParts"]), { countMax: 10 })
+    .map(({ value }) => list(value).slice(0, 20))
+    .filter((parts) => parts.length > 0);
+  const channel = rows.flat().find((part) => findMember(part, "browseId") !== undefined);
   if (channel !== undefined) return label(channel, "text");
-  const dialogue = findMember(member(view, "image"), "listItemViewModel");
-  return label(dialogue, "title") ?? label(parts[0], "text");
+  const dialogue = label(findMember(member(view, "image"), "listItemViewModel"), "title");
+  const [first = []] = rows;
+  return dialogue ?? (rows.length > 1 && first.length === 1 ? label(first[0], "text") : undefined);
 }
 
 function readMusicEntry(entry: unknown): SourceTrack | undefined {
@@ -125,9 +127,15 @@ function readMusicEntry(entry: unknown): SourceTrack | undefined {
   const title = string(columns[0]?.[0], "text");
   const lengthMs = musicLength(entry, columns.slice(1).flat());
   if (videoId === undefined || !isVideoId(videoId) || title === undefined || lengthMs === undefined) return undefined;
-  const picture = string(entry, "thumbnail", "musicThumbnailRenderer", "thumbnail", "thumbnails", 0, "url");
-  const artworkUrl = picture?.replace(/=.*$/, "=w1000-h1000");
+  const artworkUrl = musicArtwork(list(entry, "thumbnail", "musicThumbnailRenderer", "thumbnail", "thumbnails"));
   return toTrack({ videoId, title, author: string(columns[1]?.[0], "text"), lengthMs, artworkUrl });
+}
+
+/** The largest picture. The server of covers makes any size, which its addresses name; others have a query instead. */
+function musicArtwork(thumbnails: readonly unknown[]): string | undefined {
+  const url = string(thumbnails.at(-1), "url");
+  if (url === undefined || !/^https:\/\/[\w.-]+\.(?:googleusercontent|ggpht)\.com\//.test(url)) return url;
+  return url.replace(/=[ws]\d[\w-]*$/, "=w1000-h1000");
 }
 
 /** The last text that looks like a duration and has no link: views and plays may follow it. */

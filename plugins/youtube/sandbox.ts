@@ -65,7 +65,7 @@ globalThis.location = {
     if (n !== undefined) link.set("n", n);
     const kind = Object.getPrototypeOf(link);
     const name = Object.getOwnPropertyNames(kind).find((name) => !others.includes(name));
-    link[name]();
+    if (name !== undefined) link[name]();
     const signature = s === undefined ? undefined : decodeURIComponent(link.get("s"));
     return JSON.stringify({ challenge: n === undefined ? undefined : link.get("n"), signature });
   }
@@ -80,6 +80,9 @@ globalThis.location = {
   };
 })()
 `;
+
+/** The script was stopped at its time limit, perhaps by a busy machine: no verdict on the script. */
+export class TimeLimitError extends Error {}
 
 export class Sandbox {
   readonly #context: QuickJSContext;
@@ -134,7 +137,7 @@ export class Sandbox {
 
   #unwrap(result: VmCallResult<QuickJSHandle>): QuickJSHandle {
     if (result.error === undefined) return result.value;
-    if (performance.now() > this.#deadlineMs) throw new Error("the player script took too long");
+    if (performance.now() > this.#deadlineMs) throw new TimeLimitError("the player script took too long");
     throw new Error(`the player script failed: ${this.#messageOf(result.error)}`);
   }
 

@@ -2,10 +2,10 @@
 // same in a separate thread (solver-main.ts) and in tests. Solver thread.
 
 import { prepareScript } from "./prepare-script.ts";
-import { type Challenges, Sandbox, type SandboxLimits } from "./sandbox.ts";
+import { type Challenges, Sandbox, type SandboxLimits, TimeLimitError } from "./sandbox.ts";
 
-/** Includes time for parsing; the plugin thread ends the solver thread after 15 s. */
-const LIMITS: SandboxLimits = { openMs: 12_000, solveMs: 2000 };
+/** The plugin thread limits whole jobs besides. */
+const LIMITS: SandboxLimits = { openMs: 45_000, solveMs: 2000 };
 
 /** Plain data, as between threads. */
 export interface SolverJob {
@@ -18,11 +18,11 @@ export interface SolverJob {
 }
 
 export type SolverReply =
-  /** `prepared`: to be given instead of the script next time. */
+  /** `prepared`: to be given instead of the script from now on. */
   | { readonly jobId: number; readonly kind: "solved"; readonly solutions: Challenges; readonly prepared?: string }
   /** The script is needed with the job. */
   | { readonly jobId: number; readonly kind: "script-requested" }
-  /** `isScriptUseless`: it would be the same again. */
+  /** `isScriptUseless`: it would be the same again, unlike after a time limit. */
   | { readonly jobId: number; readonly kind: "failed"; readonly message: string; readonly isScriptUseless: boolean };
 
 export class SolverSession {
@@ -44,7 +44,7 @@ export class SolverSession {
         this.#open = { scriptId, sandbox: await Sandbox.open(code, this.#limits) };
         if (!script.isPrepared) prepared = code;
       } catch (error) {
-        return { jobId, kind: "failed", message: messageOf(error), isScriptUseless: true };
+        return failed(jobId, error);
       }
     }
     try {
@@ -52,11 +52,12 @@ export class SolverSession {
       return { jobId, kind: "solved", solutions, ...(prepared !== undefined && { prepared }) };
     } catch (error) {
       this.#open = undefined;
-      return { jobId, kind: "failed", message: messageOf(error), isScriptUseless: false };
+      return failed(jobId, error);
     }
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.slice(0, 300) : "it does not say why";
+function failed(jobId: number, error: unknown): SolverReply {
+  const message = error instanceof Error ? error.message.slice(0, 300) : "it does not say why";
+  return { jobId, kind: "failed", message, isScriptUseless: !(error instanceof TimeLimitError) };
 }

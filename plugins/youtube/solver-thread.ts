@@ -5,18 +5,16 @@
 import { Worker } from "node:worker_threads";
 import type { Pool } from "../../src/plugin-api/plugin.ts";
 import type { Host } from "./chosen-clients.ts";
-import type { Challenges } from "./sandbox.ts";
-import type { Solver, SolverRequest } from "./script-unlocker.ts";
+import { type Solved, type Solver, type SolverRequest, UnsolvedError } from "./script-unlocker.ts";
 import type { SolverJob, SolverReply } from "./solver-session.ts";
 
-/** With a script to be parsed and run first. */
-const LOADING_MS_MAX = 15_000;
+/** With a script to be parsed and run first. Doubled after each time it was not enough: nothing waits that long. */
+const LOADING_MS = { first: 15_000, max: 60_000 };
 /** The sandbox itself gives up after two. */
 const SOLVING_MS_MAX = 4000;
 const IDLE_MS_MAX = 60_000;
 /** One job at a time; each has its own limit, so that none is ended for others. */
 const POOL = { concurrencyMax: 1, waitingMax: 32, yieldAfterMs: Number.POSITIVE_INFINITY };
-const PREPARED_MAX = 2;
 /** MiB. A script of six needs some two hundred for its tree; the sandbox is not on this heap. */
 const HEAP = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 
@@ -48,8 +46,7 @@ interface RunningJob {
 class SolverThread implements Solver {
   readonly #host: SolverHost;
   readonly #startPort: StartPort;
-  /** By script, as the thread has made them ready: the next thread saves that time. */
-  readonly #prepared = new Map<string, string>();
+  #loadingMsMax = LOADING_MS.first;
   #port: SolverPort | undefined;
   #job: RunningJob | undefined;
   readonly #pool: Pool;
@@ -64,7 +61,7 @@ class SolverThread implements Solver {
     this.#pool = host.pool("links to unlock", POOL);
   }
 
-  async solve(request: SolverRequest, signal: AbortSignal): Promise<Challenges> {
+  async solve(request: SolverRequest, signal: AbortSignal): Promise<Solved> {
     this.#pendingCount += 1;
     try {
       return await this.#pool.run(() => this.#solveNow(request), { signal });
@@ -79,18 +76,16 @@ class SolverThread implements Solver {
     this.#end("the plugin is ended");
   }
 
-  async #solveNow({ scriptId, script, challenges }: SolverRequest): Promise<Challenges> {
+  async #solveNow({ scriptId, script, challenges }: SolverRequest): Promise<Solved> {
     if (this.#isClosed) throw new Error("the plugin is ended");
     this.#idle.abort();
-    const prepared = this.#prepared.get(scriptId);
-    const text = { text: prepared ?? script, isPrepared: prepared !== undefined };
-    const whole = () => this.#run({ scriptId, challenges, script: text }, LOADING_MS_MAX);
+    const whole = () => this.#run({ scriptId, challenges, script }, this.#loadingMsMax);
     // A thread that has it already is not sent megabytes again.
     const first = this.#port === undefined ? undefined : await this.#run({ scriptId, challenges }, SOLVING_MS_MAX);
     const reply = first === undefined || first.kind === "script-requested" ? await whole() : first;
     if (reply.kind === "solved") {
-      if (reply.prepared !== undefined) this.#keep(scriptId, reply.prepared);
-      return reply.solutions;
+      this.#loadingMsMax = LOADING_MS.first;
+      return reply;
     }
     // It has shown what it is: nothing of it is used again.
     this.#end("a player script failed");
@@ -105,7 +100,10 @@ class SolverThread implements Solver {
       this.#job = { jobId, resolve, reject };
     });
     void this.#host.clock.sleep(limitMs, inTime.signal).then(
-      () => this.#end(`the player script took more than ${limitMs} ms`),
+      () => {
+        if (job.script !== undefined) this.#loadingMsMax = Math.min(2 * limitMs, LOADING_MS.max);
+        this.#end(`the player script took more than ${limitMs} ms`, { isScriptUseless: false });
+      },
       () => undefined, // it was in time
     );
     try {
@@ -133,11 +131,11 @@ class SolverThread implements Solver {
     return port;
   }
 
-  #end(why: string): void {
+  #end(why: string, { isScriptUseless } = { isScriptUseless: true }): void {
     const port = this.#port;
     this.#port = undefined;
     this.#idle.abort();
-    this.#job?.reject(new UnsolvedError(why, true));
+    this.#job?.reject(new UnsolvedError(why, isScriptUseless));
     port?.end();
   }
 
@@ -149,26 +147,6 @@ class SolverThread implements Solver {
       () => this.#end("nothing was to do"),
       () => undefined, // there is something to do again
     );
-  }
-
-  #keep(scriptId: string, code: string): void {
-    for (const oldest of this.#prepared.keys()) {
-      if (this.#prepared.size < PREPARED_MAX) break;
-      this.#prepared.delete(oldest);
-    }
-    this.#prepared.set(scriptId, code);
-  }
-}
-
-/** Why a link could not be unlocked. */
-class UnsolvedError extends Error {
-  override readonly name = "UnsolvedError";
-  /** The same script would fail again. */
-  readonly isScriptUseless: boolean;
-
-  constructor(message: string, isScriptUseless: boolean) {
-    super(message);
-    this.isScriptUseless = isScriptUseless;
   }
 }
 

@@ -30,10 +30,13 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const solver = createSolver(host);
       host.onDispose(() => solver.close());
       const { url } = host.options.remoteCipher;
-      const unlocker =
-        url === undefined || url === ""
-          ? new ScriptUnlocker({ host, scripts, solver })
-          : new RemoteCipher({ host, scripts, baseUrl: url });
+      const players = clients.filter(({ identity, switches }) => identity.abilities.playback && switches.playback);
+      const hasOtherClients = players.some(({ identity }) => !identity.needsPlayerScript);
+      const own = new ScriptUnlocker({ host, scripts, solver, hasOtherClients });
+      const isRemote = url !== undefined && url !== "";
+      const unlocker = isRemote ? new RemoteCipher({ host, scripts, baseUrl: url }) : own;
+      // It takes seconds; no track is to wait for it.
+      if (!isRemote && players.some(({ identity }) => identity.needsPlayerScript)) void own.prepare();
       const catalogue = new Catalogue({ host, innertube, clients });
       const login = new Login(host);
       const originTokens = new OriginTokens(host);

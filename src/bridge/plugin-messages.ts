@@ -111,6 +111,8 @@ export interface PersistedValue {
   readonly json: string;
   /** Epoch milliseconds; Infinity: permanently. */
   readonly untilMs: number;
+  /** Of a cache with `persist: "large"`, which has larger limits. */
+  readonly isLarge?: boolean | undefined;
 }
 
 /** The options that a plugin receives once it has sent its name. */

@@ -529,8 +529,11 @@ export interface CacheOptions {
    * file that only its owner can read. Values must be JSON, or `set` throws a TypeError. One value has at most 64 KiB
    * (a larger one is not persisted), all persisted values of the plugin 1 MiB (the oldest are dropped). A `ttlMs` of
    * `Infinity` never ends. Default: false.
+   *
+   * `large`: the same, but 2 MiB for one value and for all such values of the plugin, beside the others. For few values
+   * that seldom change: the whole file is written each time.
    */
-  readonly persist?: boolean;
+  readonly persist?: boolean | "large";
 }
 
 /** A cache: values by key, with a lifetime. */

@@ -5,6 +5,7 @@ import type { SandboxLimits } from "../../plugins/youtube/sandbox.ts";
 import { SolverSession } from "../../plugins/youtube/solver-session.ts";
 import { createSolverThread, type StartPort } from "../../plugins/youtube/solver-thread.ts";
 import { createYoutubePlugin } from "../../plugins/youtube/youtube-plugin.ts";
+import type { PersistedValue } from "../../src/bridge/plugin-messages.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { PlainTree } from "../../src/lib/plain-tree.ts";
 import { PluginBench } from "./plugin-bench.ts";
@@ -33,16 +34,19 @@ export interface YoutubeBenchOptions {
   readonly options?: (site: YoutubeSite) => Readonly<Record<string, PlainTree>>;
   readonly clock?: Clock;
   readonly startPort?: StartPort;
+  /** The persisted values of a previous thread. */
+  readonly persisted?: readonly PersistedValue[];
 }
 
 export async function startYoutubeBench(benchOptions: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
-  const { options, clock, startPort = inThisThread() } = benchOptions;
+  const { options, clock, persisted, startPort = inThisThread() } = benchOptions;
   const site = await YoutubeSite.start();
   const plugin = createYoutubePlugin((host) => createSolverThread(host, startPort));
   const bench = await PluginBench.start(plugin, {
     hosts: site.hosts,
     options: { ...site.options, ...options?.(site) },
     ...(clock !== undefined && { clock }),
+    ...(persisted !== undefined && { persisted }),
   });
   return {
     site,

@@ -80,6 +80,25 @@ export const ROTATE_SCRIPT: PlayerScript = {
   },
 };
 
+/** As in 2021: the class has no method for the challenge, which is solved when it is read. */
+export const LAZY_SCRIPT: PlayerScript = {
+  ...REVERSE_SCRIPT,
+  id: "2badcafe",
+  text: REVERSE_SCRIPT.text
+    .replace(/g\.k\.Kx=.*/, "var solve=function(n){return n.split('').reverse().join('')};")
+    .replace("{return this.q[a]}", '{var v=this.q[a];return a==="n"&&v?solve(v):v}'),
+};
+
+/** With values that can be made only where what acts is not cut out: `boot` would have added the method. */
+export const SINGLETON_SCRIPT: PlayerScript = {
+  ...REVERSE_SCRIPT,
+  id: "3badcafe",
+  text: REVERSE_SCRIPT.text.replace(
+    "g.boot(",
+    "var One=function(){},one=One.getInstance(),two=2;g.one=new one.Kind;g.boot(",
+  ),
+};
+
 /** Each would harm the node without the sandbox. */
 export const HOSTILE_SCRIPTS = {
   "loops endlessly when it is read": hostile({ before: "for(;;){}" }),

@@ -10,7 +10,7 @@ import type { Logger } from "../../log/log.ts";
 
 const FORMAT = 1;
 /** More than the values may take, as JSON escapes them and people may format the file. */
-const FILE_BYTES_MAX = 4 * 1024 * 1024;
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
 /** A plugin does not wait longer for a disk. */
 const READ_TIMEOUT_MS = 2000;
 
@@ -84,10 +84,16 @@ function valuesOf(text: string): readonly PersistedValue[] {
   const { format, values } = parsed(text);
   if (format !== FORMAT || !Array.isArray(values)) throw new Error("it is not a file of this node");
   return values.map((entry: Readonly<Record<string, unknown>>) => {
-    const { cache, key, value, untilMs } = entry;
+    const { cache, key, value, untilMs, isLarge } = entry;
     const isWhole = typeof cache === "string" && typeof key === "string" && value !== undefined;
     if (!isWhole || !(untilMs === null || typeof untilMs === "number")) throw new Error("a value in it is not whole");
-    return { cache, key, json: JSON.stringify(value), untilMs: untilMs ?? Number.POSITIVE_INFINITY };
+    return {
+      cache,
+      key,
+      json: JSON.stringify(value),
+      untilMs: untilMs ?? Number.POSITIVE_INFINITY,
+      ...(isLarge === true && { isLarge }),
+    };
   });
 }
 

@@ -7,9 +7,15 @@ import { greediest } from "../../lib/greediest.ts";
 import type { Logger } from "../../log/log.ts";
 import type { PersistedFile } from "./persisted-file.ts";
 
-const VALUE_BYTES_MAX = 64 * 1024;
-/** For all values, keys and names of caches. */
-const BYTES_MAX = 1024 * 1024;
+interface SizeLimits {
+  readonly valueBytesMax: number;
+  /** For all values, keys and names of caches. */
+  readonly bytesMax: number;
+}
+
+const LIMITS: SizeLimits = { valueBytesMax: 64 * 1024, bytesMax: 1024 * 1024 };
+/** Those of caches with `persist: "large"` are counted apart. */
+const LARGE_LIMITS: SizeLimits = { valueBytesMax: 2 * 1024 * 1024, bytesMax: 2 * 1024 * 1024 };
 /** Bounds the overhead of values beside their texts. */
 const VALUES_MAX = 2000;
 /** Tokens and ids often come together. */
@@ -28,7 +34,7 @@ export class PersistedValues {
   readonly #options: PersistedValuesOptions;
   /** By cache and key, the oldest first. */
   readonly #values = new Map<string, PersistedValue>();
-  #sizeBytes = 0;
+  readonly #sizeBytes = { usual: 0, large: 0 };
   #isLogged = false;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -68,7 +74,8 @@ export class PersistedValues {
   /** False if the value is too large. */
   #put(value: PersistedValue): boolean {
     const sizeBytes = sizeOf(value);
-    if (sizeBytes > VALUE_BYTES_MAX) {
+    const { valueBytesMax, bytesMax } = value.isLarge ? LARGE_LIMITS : LIMITS;
+    if (sizeBytes > valueBytesMax) {
       const { name, logger } = this.#options;
       if (!this.#isLogged) logger.warn("value of a plugin is too large to be persisted", { plugin: name, sizeBytes });
       this.#isLogged = true;
@@ -76,19 +83,20 @@ export class PersistedValues {
     }
     this.#drop(idOf(value));
     this.#values.set(idOf(value), value);
-    this.#sizeBytes += sizeBytes;
-    while (this.#sizeBytes > BYTES_MAX || this.#values.size > VALUES_MAX) this.#dropOne();
+    this.#sizeBytes[kindOf(value)] += sizeBytes;
+    while (this.#sizeBytes[kindOf(value)] > bytesMax)
+      this.#dropOne((other) => (kindOf(other) === kindOf(value) ? sizeOf(other) : 0));
+    while (this.#values.size > VALUES_MAX) this.#dropOne(() => 1);
     return true;
   }
 
   /** The oldest value of the largest cache: what fills one cache takes nothing from the others. */
-  #dropOne(): void {
-    const isTooLarge = this.#sizeBytes > BYTES_MAX;
+  #dropOne(sizeIn: (value: PersistedValue) => number): void {
     const oldest = greediest(
       // Reversed: the last of them is the oldest.
       [...this.#values.values()].reverse(),
       ({ cache }) => [cache],
-      (value) => (isTooLarge ? sizeOf(value) : 1),
+      sizeIn,
     );
     if (oldest !== undefined) this.#drop(idOf(oldest));
   }
@@ -97,7 +105,7 @@ export class PersistedValues {
     const known = this.#values.get(id);
     if (known === undefined) return false;
     this.#values.delete(id);
-    this.#sizeBytes -= sizeOf(known);
+    this.#sizeBytes[kindOf(known)] -= sizeOf(known);
     return true;
   }
 
@@ -113,6 +121,10 @@ export class PersistedValues {
     this.#timer = undefined;
     this.#writing = this.#writing.then(() => file?.write(this.all));
   }
+}
+
+function kindOf({ isLarge = false }: PersistedValue): "usual" | "large" {
+  return isLarge ? "large" : "usual";
 }
 
 function idOf({ cache, key }: Pick<PersistedValue, "cache" | "key">): string {

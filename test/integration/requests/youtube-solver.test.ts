@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { HOSTILE_SCRIPTS, type PlayerScript, REVERSE_SCRIPT } from "../../../lab/sites/youtube/player-scripts.ts";
+import type { Challenges } from "../../../plugins/youtube/sandbox.ts";
 import type { Solver } from "../../../plugins/youtube/script-unlocker.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { pause } from "../../../src/lib/pause.ts";
@@ -25,8 +26,9 @@ beforeEach(async () => {
 
 afterEach(() => solver.close());
 
-function solve({ id, text }: PlayerScript): Promise<{ readonly challenge?: string | undefined }> {
-  return solver.solve({ scriptId: id, script: text, challenges: { challenge: "abcdef" } }, NEVER);
+async function solve({ id, text }: PlayerScript): Promise<Challenges> {
+  const script = { text, isPrepared: false };
+  return (await solver.solve({ scriptId: id, script, challenges: { challenge: "abcdef" } }, NEVER)).solutions;
 }
 
 test("a player script is solved in a separate thread, without blocking this one", async () => {

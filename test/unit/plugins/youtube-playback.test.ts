@@ -45,6 +45,7 @@ const playersAsked = () => open.site.asked("player").map(({ clientName }) => cli
 
 describe("a link", () => {
   test("a link is the best Opus of VISIONOS, without a script", async () => {
+    await restart((site) => ({ ...site.options, clients: ["MUSIC", "VISIONOS"] }));
     const link = await resolve("song0000001");
     expect(queryOf(link).get("itag")).toBe("251");
     expect(link).toMatchObject({

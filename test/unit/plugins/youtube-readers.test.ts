@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chooseFormat } from "../../../plugins/youtube/formats.ts";
 import { findMembers, label, list, member, number, string, wholeLabel } from "../../../plugins/youtube/read-json.ts";
 import { readMix, readPlaylistPage, readSearch } from "../../../plugins/youtube/read-lists.ts";
-import { readVideo } from "../../../plugins/youtube/read-player.ts";
+import { checkPlayability, readVideo } from "../../../plugins/youtube/read-player.ts";
 import { readEntries } from "../../../plugins/youtube/read-tracks.ts";
 
 const RENDERER = { videoId: "song0000001", title: { simpleText: "Song" }, lengthText: { simpleText: "3:33" } };
@@ -97,6 +97,123 @@ test.each([null, 5, "text", [], {}, { contents: null }, { contents: [] }, { cont
   },
 );
 
+describe("the author of an entry that names no channel", () => {
+  const metadata = (...rows: readonly (readonly string[])[]) => ({
+    contentMetadataViewModel: {
+      metadataRows: rows.map((row) => ({ metadataParts: row.map((content) => ({ text: { content } })) })),
+    },
+  });
+  /** As in the tab of a channel, for which `rows` is one with the views and the age. */
+  const lockup = (...rows: readonly (readonly string[])[]) => ({
+    lockupViewModel: {
+      contentId: "AAAAAAAAAA1",
+      contentType: "LOCKUP_CONTENT_TYPE_VIDEO",
+      contentImage: {
+        thumbnailViewModel: {
+          overlays: [{ thumbnailBottomOverlayViewModel: { badges: [{ thumbnailBadgeViewModel: { text: "3:20" } }] } }],
+        },
+      },
+      metadata: { lockupMetadataViewModel: { title: { content: "A title" }, metadata: metadata(...rows) } },
+    },
+  });
+  const courseEntry = {
+    playlistVideoRenderer: {
+      videoId: "AAAAAAAAAA1",
+      title: { runs: [{ text: "Lesson 1" }] },
+      index: { simpleText: "1" },
+      lengthSeconds: "600",
+      lengthText: { simpleText: "10:00" },
+      isPlayable: true,
+    },
+  };
+  const VIEWS = ["26k views", "2 years ago"];
+
+  test.each([
+    ["a header", { header: { playlistHeaderRenderer: { ownerText: { runs: [{ text: "Owner" }] } } } }],
+    [
+      "a sidebar",
+      { sidebar: { items: [{ videoOwner: { videoOwnerRenderer: { title: { runs: [{ text: "by Owner" }] } } } }] } },
+    ],
+    ["a channel", { metadata: { channelMetadataRenderer: { title: "Owner" } } }],
+    ["an old channel", { header: { c4TabbedHeaderRenderer: { title: "Owner" } } }],
+    [
+      "a newer header",
+      { header: { pageHeaderRenderer: { a: [{ avatarStackViewModel: { text: { content: "by Owner" } } }] } } },
+    ],
+    [
+      "YouTube Music",
+      { header: { musicResponsiveHeaderRenderer: { straplineTextOne: { runs: [{ text: "Owner" }] } } } },
+    ],
+  ])("the author of an entry that names no channel is the owner of the list, as named by %s", (_, page) => {
+    const contents = { list: [courseEntry, lockup(VIEWS)] };
+    const { owner, tracks } = readPlaylistPage({ ...page, contents });
+    expect([owner, ...tracks.map(({ author }) => author)]).toEqual(["Owner", "Owner", "Owner"]);
+    const next = readPlaylistPage({ onResponseReceivedActions: [{ continuationItems: [courseEntry] }] }, owner);
+    expect(next.tracks[0]).toMatchObject({ title: "Lesson 1", lengthMs: 600_000, author: "Owner" });
+  });
+
+  test.each([
+    ["the views and the age in any language", [["2,6 Mio. Aufrufe", "vor 2 Jahren"]]],
+    ["the age above a badge", [["12 hours ago"], []]],
+    ["nothing", []],
+  ])("a list without an owner gives no author to an entry with %s", (_, rows) => {
+    expect(readPlaylistPage({ contents: [lockup(...rows)] }).tracks).toMatchObject([{ title: "A title" }]);
+    expect(readPlaylistPage({ contents: [lockup(...rows)] }).tracks[0]?.author).toBeUndefined();
+  });
+
+  test("the author of an entry with a row of its own for the channel is that channel, not the owner", () => {
+    const page = { metadata: { channelMetadataRenderer: { title: "Owner" } } };
+    expect(readPlaylistPage({ ...page, contents: [lockup(["Channel"], VIEWS)] }).tracks[0]?.author).toBe("Channel");
+  });
+
+  test("an entry that cannot be played is left out, with or without an author", () => {
+    const { isPlayable: _, ...entry } = courseEntry.playlistVideoRenderer;
+    expect(readPlaylistPage({ contents: [{ playlistVideoRenderer: entry }] })).toMatchObject({ count: 1, tracks: [] });
+  });
+});
+
+test("a playlist of YouTube Music has the name of its header, which lies among the contents", () => {
+  const musicResponsiveHeaderRenderer = { title: { runs: [{ text: "List" }] } };
+  expect(readPlaylistPage({ contents: [{ musicResponsiveHeaderRenderer }] }).name).toBe("List");
+});
+
+test.each([
+  [
+    "the frame of a video",
+    "https://i.ytimg.com/vi/AAAAAAAAAA1/sddefault.jpg?sqp=-oaymwEWCJADEOEBIAQqCghqEJQEGHgg6AJIWg&rs=x",
+    "https://i.ytimg.com/vi/AAAAAAAAAA1/sddefault.jpg?sqp=-oaymwEWCJADEOEBIAQqCghqEJQEGHgg6AJIWg&rs=x",
+  ],
+  [
+    "a cover",
+    "https://lh3.googleusercontent.com/aB-c=d_9=w120-h120-l90-rj",
+    "https://lh3.googleusercontent.com/aB-c=d_9=w1000-h1000",
+  ],
+  ["a cover without a size", "https://lh3.googleusercontent.com/aB-c_9", "https://lh3.googleusercontent.com/aB-c_9"],
+])("the artwork of YouTube Music that is %s is a picture that exists", (_, url, artworkUrl) => {
+  const column = (...runs: object[]) => ({ musicResponsiveListItemFlexColumnRenderer: { text: { runs } } });
+  const entry = {
+    musicResponsiveListItemRenderer: {
+      playlistItemData: { videoId: "AAAAAAAAAA1" },
+      thumbnail: {
+        musicThumbnailRenderer: { thumbnail: { thumbnails: [{ url: "https://small.invalid/" }, { url }] } },
+      },
+      flexColumns: [column({ text: "Song" }), column({ text: "Artist" }, { text: " • " }, { text: "3:33" })],
+    },
+  };
+  expect(readEntries(entry, "search", 5).tracks[0]?.artworkUrl).toBe(artworkUrl);
+});
+
+test("the reason of a refusal is found where newer answers have it", () => {
+  const interstitialViewModel = {
+    title: { content: "Video unavailable" },
+    description: { content: "Not in your country" },
+  };
+  const errorScreen = { playerInterstitialRenderer: { content: { interstitialViewModel } } };
+  const check = (status: string) => () => checkPlayability({ playabilityStatus: { status, errorScreen } });
+  expect(check("UNPLAYABLE")).toThrow("Not in your country");
+  expect(check("ERROR")).toThrow("Video unavailable");
+});
+
 describe("the chosen format", () => {
   const opus = {
     itag: 251,
@@ -129,6 +246,13 @@ describe("the chosen format", () => {
     const vorbis = { ...opus, itag: 171, mimeType: 'audio/webm; codecs="vorbis"', bitrate: 500 };
     expect(choose(aac, vorbis, { ...opus, itag: 249, bitrate: 50 }, opus)).toBe(251);
     expect(choose(aac, vorbis)).toBe(171);
+  });
+
+  test("the chosen format is that of the original track behind any number of dubs", () => {
+    const dub = { ...opus, itag: 249, audioTrack: { audioIsDefault: false } };
+    const video = { ...opus, itag: 247, mimeType: 'video/webm; codecs="vp9"' };
+    const others = Array.from({ length: 2000 }, (_, index) => (index % 2 === 0 ? dub : video));
+    expect(choose({ ...opus, itag: 250, bitrate: 50 }, ...others, opus)).toBe(251);
   });
 
   test("a missing format is reported with those that there are", () => {

@@ -1,12 +1,16 @@
+import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   CURIOUS_SCRIPT,
   HOSTILE_SCRIPTS,
+  LAZY_SCRIPT,
   type PlayerScript,
   REVERSE_SCRIPT,
   ROTATE_SCRIPT,
+  SINGLETON_SCRIPT,
 } from "../../../lab/sites/youtube/player-scripts.ts";
 import { prepareScript } from "../../../plugins/youtube/prepare-script.ts";
+import { PREPARED_VERSION } from "../../../plugins/youtube/prepared-scripts.ts";
 import { Sandbox, type SandboxLimits } from "../../../plugins/youtube/sandbox.ts";
 import { type SolverReply, SolverSession } from "../../../plugins/youtube/solver-session.ts";
 import { SHORT_LIMITS } from "../../support/youtube-bench.ts";
@@ -62,6 +66,8 @@ describe("a normal script", () => {
   test.each([
     ["two statements", REVERSE_SCRIPT],
     ["one strict statement with a class", ROTATE_SCRIPT],
+    ["two statements, whose class solves the challenge when it is read", LAZY_SCRIPT],
+    ["two statements with values that cannot be made", SINGLETON_SCRIPT],
   ])("a script of %s is solved", async (_, script) => {
     const reply = await solve(script, { challenge: N, signature: script.lock(SIGNATURE) });
     expect(reply).toMatchObject({ kind: "solved", solutions: { challenge: script.solveN(N), signature: SIGNATURE } });
@@ -103,6 +109,15 @@ describe("a normal script", () => {
     expect(code).toContain("var window=globalThis");
     expect(code).toContain("g.k.get=function");
     expect(code.length - REVERSE_SCRIPT.text.length).toBeLessThan(200);
+  });
+
+  test("what preparing makes of a script changes with its version only", () => {
+    const code = [REVERSE_SCRIPT, ROTATE_SCRIPT, LAZY_SCRIPT, SINGLETON_SCRIPT]
+      .map(({ text }) => prepareScript(text))
+      .join("");
+    const digest = createHash("sha256").update(code).digest("hex").slice(0, 16);
+    // Changed? Then increase PREPARED_VERSION: nodes have code of the version before in their files.
+    expect([PREPARED_VERSION, digest]).toEqual([1, "9986d2ad0855620e"]);
   });
 
   test("a script of two megabytes is prepared and run", async () => {

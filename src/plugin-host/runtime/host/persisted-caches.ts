@@ -21,7 +21,7 @@ export class PersistedCaches {
   }
 
   /** The persistence of the cache of that name. Its `persist` throws a TypeError if a value is not JSON. */
-  persistenceOf(cache: string): CachePersistence {
+  persistenceOf(cache: string, { isLarge } = { isLarge: false }): CachePersistence {
     const { values, clock, send } = this.#options;
     const own = values.filter((value) => value.cache === cache);
     return {
@@ -32,7 +32,10 @@ export class PersistedCaches {
         // Functions and the like have no text.
         const json: string | undefined = JSON.stringify(value);
         if (json === undefined) throw new TypeError(`the cache ${cache} is persisted, so its values must be JSON`);
-        send({ type: "persist", value: { cache, key, json, untilMs: clock.epochMs() + ttlMs } });
+        send({
+          type: "persist",
+          value: { cache, key, json, untilMs: clock.epochMs() + ttlMs, ...(isLarge && { isLarge }) },
+        });
       },
       forget: (key) => send({ type: "forget", cache, key }),
     };

@@ -3,6 +3,7 @@ import type { WireError } from "../../../../src/bridge/wire-error.ts";
 import { DeadlyTracks } from "../../../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../../../src/control/players/player.ts";
 import type { PlayerUpdate } from "../../../../src/control/players/player-update.ts";
+import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
 import type { FallbackSearch } from "../../../../src/control/sources/fallbacks.ts";

@@ -74,6 +74,22 @@ describe("persisted values", () => {
     expect(persisted.all[0]?.key).toBe("1");
   });
 
+  test("large persisted values have 2 MiB, and leave the others theirs", () => {
+    const persisted = create();
+    const large = (key: string, sizeBytes: number): PersistedValue => {
+      return { ...value(key, "x".repeat(sizeBytes)), cache: "scripts", isLarge: true };
+    };
+    persisted.persist(value("login"));
+    persisted.persist(large("a", 1_500_000));
+    expect(keysOf(persisted.all)).toEqual(["login", "a"]);
+    persisted.persist(large("b", 1_500_000));
+    expect(keysOf(persisted.all)).toEqual(["login", "b"]);
+    persisted.persist(large("c", 2 * 1024 * 1024));
+    expect(keysOf(persisted.all)).toEqual(["login", "b"]);
+    for (let index = 0; index < 20; index++) persisted.persist(value(`usual ${index}`, "x".repeat(60_000)));
+    expect(keysOf(persisted.all)).toContain("b");
+  });
+
   test("persisted values of one cache evict none of another, however many or large they are", () => {
     const persisted = create();
     persisted.persist({ ...value("login"), cache: "logins" });

@@ -1,0 +1,194 @@
+import { setImmediate as nextIteration } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { HOSTILE_SCRIPTS, ROTATE_SCRIPT } from "../../../lab/sites/youtube/player-scripts.ts";
+import { PreparedScripts } from "../../../plugins/youtube/prepared-scripts.ts";
+import type { SolverJob } from "../../../plugins/youtube/solver-session.ts";
+import type { StartPort } from "../../../plugins/youtube/solver-thread.ts";
+import type { PersistedValue, PluginLink } from "../../../src/bridge/plugin-messages.ts";
+import type { Cache } from "../../../src/plugin-api/plugin.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { until } from "../../support/input-builders.ts";
+import {
+  inThisThread,
+  startYoutubeBench,
+  type YoutubeBench,
+  type YoutubeBenchOptions,
+} from "../../support/youtube-bench.ts";
+
+const SIX_HOURS_MS = 6 * 60 * 60_000;
+
+/** A solver whose jobs wait until it is open. */
+class HeldSolver {
+  readonly jobs: SolverJob[] = [];
+  isOpen = true;
+  readonly #held: (() => void)[] = [];
+
+  readonly startPort: StartPort = (on) => {
+    const port = inThisThread()(on);
+    return {
+      post: (job) => {
+        this.jobs.push(job);
+        if (this.isOpen) port.post(job);
+        else this.#held.push(() => port.post(job));
+      },
+      end: () => port.end(),
+    };
+  };
+
+  open(): void {
+    this.isOpen = true;
+    for (const post of this.#held.splice(0)) post();
+  }
+}
+
+let open: YoutubeBench | undefined;
+
+afterEach(async () => {
+  await open?.close();
+  open = undefined;
+});
+
+async function start(clients: readonly string[], more: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
+  await open?.close();
+  open = await startYoutubeBench({ ...more, options: (site) => ({ ...site.options, clients }) });
+  return open;
+}
+
+const scriptsAsked = () => open?.site.site.requestsTo("www.youtube.com").filter(({ path }) => path.startsWith("/s/"));
+
+async function resolve(id: string): Promise<PluginLink> {
+  const [track] = (await open?.bench.loadTracks("youtube", id)) ?? [];
+  if (open === undefined) throw new Error("nothing is open");
+  return open.bench.resolve("youtube", track?.encoded ?? "");
+}
+
+async function clientOf(link: Promise<PluginLink>): Promise<string | null> {
+  const found = await link;
+  return found.kind === "link" ? new URL(found.url).searchParams.get("c") : null;
+}
+
+describe("the player script", () => {
+  test("the player script is prepared before the first link, if a chosen client needs it", async () => {
+    const solver = new HeldSolver();
+    await start(["VISIONOS", "MWEB"], { startPort: solver.startPort });
+    await until(() => solver.jobs.length === 1);
+    expect(open?.site.asked("player")).toEqual([]);
+    await start(["VISIONOS"], { startPort: solver.startPort });
+    expect(await clientOf(resolve("song0000001"))).toBe("VISIONOS");
+    expect(solver.jobs).toHaveLength(1);
+    expect(scriptsAsked()).toEqual([]);
+  });
+
+  test.each([
+    ["3 s", ["MWEB", "WEB", "VISIONOS"], 2999, "MWEB"],
+    ["3 s, and is then left to a client that needs none", ["MWEB", "WEB", "VISIONOS"], 3000, "VISIONOS"],
+    ["11 s if no client does without it", ["MWEB", "WEB"], 10_999, "MWEB"],
+    ["11 s if no client does without it, and then fails", ["MWEB", "WEB"], 11_000, "still being prepared; try again"],
+  ])("a link waits for the player script for %s", async (_, clients, passedMs, expected) => {
+    const clock = new FakeClock();
+    const solver = new HeldSolver();
+    solver.isOpen = false;
+    const { bench } = await start(clients, { clock, startPort: solver.startPort });
+    await until(() => solver.jobs.length === 1);
+    const [track] = await bench.loadTracks("youtube", "song0000001");
+    const timerCount = clock.setCount;
+    let outcome: string | null | undefined;
+    const link = clientOf(bench.resolve("youtube", track?.encoded ?? "")).catch(String);
+    void link.then((found) => {
+      outcome = found;
+    });
+    await until(() => clock.setCount > timerCount);
+    await nextIteration();
+    clock.advance(passedMs);
+    // Another client that needs it does not wait again.
+    await until(() => {
+      clock.advance(0);
+      if (expected === "MWEB") solver.open();
+      return outcome !== undefined;
+    });
+    expect(outcome).toContain(expected);
+    solver.open();
+    expect(await clientOf(resolve("song0000002"))).toBe("MWEB");
+  });
+
+  test("a player script that was too slow is no useless one: the next link uses it", async () => {
+    const clock = new FakeClock();
+    const solver = new HeldSolver();
+    solver.isOpen = false;
+    await start(["MWEB", "VISIONOS"], { clock, startPort: solver.startPort });
+    await until(() => solver.jobs.length === 1);
+    clock.advance(15_000);
+    await until(() => open?.bench.lines.some(({ level }) => level === "warn") === true);
+    solver.isOpen = true;
+    expect(await clientOf(resolve("song0000001"))).toBe("MWEB");
+  });
+
+  test("a new player script is prepared while links are unlocked with the one before", async () => {
+    const clock = new FakeClock();
+    const solver = new HeldSolver();
+    const { site } = await start(["MWEB", "VISIONOS"], { clock, startPort: solver.startPort });
+    const timestamps = () =>
+      site.asked("player").flatMap(({ body }) => JSON.stringify(body).match(/"signatureTimestamp":(\d+)/)?.[1] ?? []);
+    await resolve("song0000001");
+    site.script = ROTATE_SCRIPT;
+    solver.isOpen = false;
+    clock.advance(SIX_HOURS_MS);
+    const jobCount = solver.jobs.length;
+    // The stand-in's links are for the new script already: only which one is asked for matters.
+    const second = resolve("song0000002").catch(() => undefined);
+    await until(() => solver.jobs.length > jobCount);
+    solver.open();
+    await second;
+    await resolve("song-_00003");
+    expect(timestamps()).toEqual(["20777", "20777", "20778"]);
+  });
+});
+
+describe("a prepared player script", () => {
+  async function stored(change = (value: PersistedValue): PersistedValue => value): Promise<PersistedValue[]> {
+    const { bench } = await start(["MWEB"]);
+    await until(() => [...bench.persisted.values()].some(({ cache }) => cache === "prepared player script"));
+    return [...bench.persisted.values()].filter(({ cache }) => cache === "prepared player script").map(change);
+  }
+
+  test("a prepared player script is neither fetched nor prepared again by the next thread", async () => {
+    const persisted = await stored();
+    const solver = new HeldSolver();
+    await start(["MWEB"], { persisted, startPort: solver.startPort });
+    expect(await clientOf(resolve("song0000001"))).toBe("MWEB");
+    expect(scriptsAsked()).toEqual([]);
+    expect(solver.jobs.flatMap(({ script }) => script?.isPrepared ?? [])).toEqual([true]);
+  });
+
+  test.each([
+    ["is damaged", (text: string) => text.replace(/"packed":"..../, '"packed":"AAAA')],
+    ["is cut off", (text: string) => text.replace(/.{40}"\}$/, '"}')],
+    ["is of another version", (text: string) => text.replace(/"digest":"..../, '"digest":"0000')],
+    ["is something else", () => '["nothing"]'],
+  ])("a stored player script that %s is fetched and prepared again", async (_, change) => {
+    const persisted = await stored((value) => ({ ...value, json: change(value.json) }));
+    await start(["MWEB"], { persisted });
+    expect(await clientOf(resolve("song0000001"))).toBe("MWEB");
+    expect(scriptsAsked()).toHaveLength(1);
+  });
+
+  test("a stored player script that unpacks to more than a script can be is not read", async () => {
+    const cache = <Value>() => new Map<string, Value>() as unknown as Cache<Value>; // it has what is used
+    const prepared = new PreparedScripts({ cache });
+    for (const [sizeBytes, isRead] of [
+      [8 * 2 ** 20, true],
+      [9 * 2 ** 20, false],
+    ] as const) {
+      await prepared.set({ url: "x", signatureTimestamp: 1, code: "x".repeat(sizeBytes) });
+      expect((await prepared.get("x")) !== undefined).toBe(isRead);
+    }
+  });
+
+  test("a player script that fails is not stored", async () => {
+    const solver = new HeldSolver();
+    const { site, bench } = await start(["MWEB"], { startPort: solver.startPort });
+    site.script = HOSTILE_SCRIPTS["answers the question"];
+    await until(() => bench.lines.some(({ level }) => level === "warn"));
+    expect([...bench.persisted.values()].map(({ cache }) => cache)).not.toContain("prepared player script");
+  });
+});
