@@ -44,7 +44,11 @@ export async function startCommand(args: readonly string[], context: StartContex
   const stopping = nextSignal();
   const notifier = await createNotifier(logger);
   const node = await createNode(config, { logger, logRing, shownConfig: loaded.shown });
-  announce(node, loaded, { logger, context });
+  // At every level: panels and the operator's scripts wait for this line.
+  announce(node, loaded, {
+    logger: createNodeLogger({ level: "info", format, stream: context, ring: logRing }),
+    context,
+  });
   notifier?.ready(`listening on ${urlOf(node, config)}`);
   const signal = await stopping;
   notifier?.stopping();

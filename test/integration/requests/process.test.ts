@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePort } from "../../../lab/free-port.ts";
 import { BIN, LISTENING, type RunningNode, RunningNodes } from "../../support/running-node.ts";
@@ -53,6 +54,19 @@ test("a port that is taken ends with status 1 and says so", async () => {
   const second = run([`--server.port=${new URL(url).port}`]);
   expect(await second.exited).toBe(1);
   expect(second.output()).toMatch(/could not listen on 127\.0\.0\.1.*EADDRINUSE/);
+});
+
+test.each(["WARN", "OFF"])("with the log level %s the line that panels wait for is written once", async (level) => {
+  const fixture = readFileSync(
+    new URL("../../fixtures/config/level-warn-hides-listening.yml", import.meta.url),
+    "utf8",
+  );
+  const node = run(["--server.port=0", "--lavalink.server.password=hunter2hunter2"], fixture.replaceAll("WARN", level));
+  const [, url] = await node.until(LISTENING);
+  expect((await fetch(`${url}/version`)).status).toBe(200);
+  node.child.kill("SIGTERM");
+  expect(await node.exited).toBe(0);
+  expect(node.output().match(/^.* INFO {2}listening on http.*$/gm)).toEqual([node.output().trim()]);
 });
 
 test("metrics are at the configured path, and each request is logged", async () => {
