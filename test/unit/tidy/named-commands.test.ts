@@ -185,13 +185,13 @@ describe("configuration that documents show", () => {
       const echoed = Array.from(text.matchAll(/^echo '([^']+)' \| sudo tee/gm), ([, line = ""]) => line);
       const cwd = mkdtempSync(join(tmpdir(), "tonearm-page-"));
       writeFileSync(join(cwd, "tonearm.yml"), [...echoed, ...shown.map(({ code }) => code)].join("\n"));
-      let output = "";
+      const output: string[] = [];
       try {
-        keysCommand(["add", "music-bot"], { cwd, write: (added) => void (output += added) });
+        keysCommand(["add", "music-bot"], { cwd, write: (text) => output.push(text) });
       } finally {
         rmSync(cwd, { recursive: true });
       }
-      expect(output, path).toContain("The key for music-bot is");
+      expect(output.join(), path).toContain("The key for music-bot is");
     }
   });
 
