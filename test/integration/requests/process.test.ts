@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePort } from "../../../lab/free-port.ts";
+import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { BIN, LISTENING, type RunningNode, RunningNodes } from "../../support/running-node.ts";
 
 const nodes = new RunningNodes();
@@ -23,6 +24,43 @@ test.each(["SIGINT", "SIGTERM"] as const)("serves its version and closes with st
   expect(await node.exited).toBe(0);
   expect(node.output()).toMatch(/closing signal=SIG(INT|TERM)[\s\S]*closed/);
 });
+
+test.skipIf(process.platform === "win32")("SIGTERM to `npm start` ends the node in order", async () => {
+  // A separate process group: a node that stays behind is ended with it.
+  const npm = spawn("npm", ["start", "--", "--server.port=0"], {
+    cwd: PROJECT_ROOT,
+    env: { PATH: process.env.PATH, HOME: nodes.folder() },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  const url = new Promise<string>((resolve) => {
+    npm.stdout.on("data", (data: Buffer) => {
+      output += data.toString();
+      const [, found] = LISTENING.exec(output) ?? [];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  try {
+    expect((await fetch(`${await url}/version`)).status).toBe(200);
+    npm.kill("SIGTERM");
+    // Its output is closed once nobody holds it any more.
+    await once(npm, "close");
+    expect(output).toMatch(/closing[\s\S]*closed/);
+    await expect(fetch(`${await url}/version`)).rejects.toThrow();
+  } finally {
+    endGroup(npm);
+  }
+});
+
+/** No effect when it is gone. */
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // All of it has ended.
+  }
+}
 
 test("the generated password is shown once and is the one that works", async () => {
   const node = run(["--server.port=0"]);
