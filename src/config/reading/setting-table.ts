@@ -26,10 +26,10 @@ export interface WrittenValue {
 }
 
 /** Of the options of Lavalink's plugins, those that built-in plugins read (plugins/builtin.ts). */
-const READ_OF_LAVALINK: Readonly<Record<string, readonly string[]>> = {
-  lavasrc: ["flowerytts", "ytdlp"],
-  dunctebot: ["ttslanguage"],
-};
+const READ_OF_LAVALINK: ReadonlyMap<string, readonly string[]> = new Map([
+  ["lavasrc", ["flowerytts", "ytdlp"]],
+  ["dunctebot", ["ttslanguage"]],
+]);
 
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
@@ -131,7 +131,7 @@ export class SettingTable {
     const isOff = options.some(
       (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && option.text.trim() === "false",
     );
-    const isRead = READ_OF_LAVALINK[plugin]?.includes(names[0] ?? "") ?? true;
+    const isRead = READ_OF_LAVALINK.get(plugin)?.includes(names[0] ?? "") ?? true;
     if (isOff || !isRead) return "none";
     return BUILT_IN_PLUGINS.has(plugin) ? "known" : "unknown";
   }

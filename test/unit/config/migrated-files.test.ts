@@ -128,6 +128,7 @@ test.each([
     "plugins.lavasrc.spotify.clientId",
   ],
   ["an option of a plugin that is off", `plugins.ytdlp: { enabled: false, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
+  ["a plugin named like a member of objects", `plugins.constructor.token: \${TOKEN}`, "plugins.constructor.token"],
   ["a plugin that nobody knows", `plugins.other.list: [x, "\${TOKEN}"]`, "plugins.other.list.1"],
 ])("a placeholder without a value is left out in %s", (_, text, name) => {
   const { warnings, notes } = load(text);
