@@ -75,6 +75,23 @@ export interface Incident {
   readonly framesLost: number;
   /** Undefined: it ended by itself, or has not ended. */
   readonly repair: RepairKind | undefined;
+  /** The server that the input waited for; undefined when it waited for none. */
+  readonly server?: SlowServer | undefined;
+  /** True when it had lasted `LASTING_MS` and was reported then, so that its end is not counted again. */
+  readonly wasLasting?: true | undefined;
+}
+
+/** An incident of this length is reported before it ends, milliseconds: it may never end. */
+export const LASTING_MS = 5000;
+
+/** A server that did not deliver what was played. */
+export interface SlowServer {
+  /** As in a URL, without credentials. */
+  readonly host: string;
+  /** What came during the incident, bytes a second; undefined when it was too short to tell. */
+  readonly receivedRate: number | undefined;
+  /** What playing without a gap would have taken, bytes a second; undefined when nothing was played. */
+  readonly neededRate: number | undefined;
 }
 
 /** How a voice connection stands. */
@@ -125,6 +142,8 @@ export interface AudioChanges {
   readonly incidents: readonly Incident[];
   /** The one that is not, as it is by now. */
   readonly openIncident: Incident | undefined;
+  /** True once for an open incident: it has lasted `LASTING_MS`. */
+  readonly isNowLasting?: true | undefined;
   readonly repairs: readonly Repair[];
   /** Undefined: as before. */
   readonly voice: VoiceReport | undefined;

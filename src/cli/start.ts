@@ -3,14 +3,15 @@
 
 import { type LoadedConfig, loadConfig } from "../config/load-config.ts";
 import { isReachableAddress, type NodeConfig } from "../config/node-config.ts";
-import { takeServiceManager } from "../config/service-variables.ts";
+import { isStartedByNpm, takeServiceManager } from "../config/service-variables.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Logger } from "../log/log.ts";
+import type { LogFields, Logger } from "../log/log.ts";
 import { createNodeLogger } from "../log/log-pino.ts";
 import { LogRing } from "../log/log-ring.ts";
 import { createNode, type Node } from "../node.ts";
 import { VERSION } from "../version.ts";
 import { reportDave } from "./dave-report.ts";
+import { watchNpmParent } from "./npm-parent.ts";
 import type { ServiceNotifier } from "./service-notifier.ts";
 
 /** Above the node's own limit for closing the connections to clients, workers and Discord. */
@@ -29,7 +30,7 @@ export interface StartContext {
   readonly reportDropped?: (report: (droppedCount: number) => void) => void;
 }
 
-/** Runs until a signal arrives. Resolves with the exit status. */
+/** Runs until a signal arrives, or npm, which started it, has ended. Resolves with the exit status. */
 export async function startCommand(args: readonly string[], context: StartContext): Promise<number> {
   const loaded = loadConfig({ args, cwd: context.cwd });
   const { config } = loaded;
@@ -42,16 +43,20 @@ export async function startCommand(args: readonly string[], context: StartContex
   for (const warning of loaded.warnings) logger.warn(warning);
   for (const note of loaded.notes) logger.info(note);
 
-  const stopping = nextSignal();
+  const stopping = nextStop();
   const notifier = await createNotifier(logger);
   const node = await createNode(config, { logger, logRing, shownConfig: loaded.shown });
-  announce(node, loaded, { logger, context });
+  // At every level: panels and the operator's scripts wait for this line.
+  announce(node, loaded, {
+    logger: createNodeLogger({ level: "info", format, stream: context, ring: logRing }),
+    context,
+  });
   notifier?.ready(`listening on ${urlOf(node, config)}`);
   // After it listens: loading the library takes some time.
   void reportDave(logger);
-  const signal = await stopping;
+  const reason = await stopping;
   notifier?.stopping();
-  const status = await closeNode(node, logger, signal);
+  const status = await closeNode(node, logger, reason);
   notifier?.close();
   return status;
 }
@@ -84,8 +89,8 @@ function announce(
   );
 }
 
-async function closeNode(node: Node, logger: Logger, signal: NodeJS.Signals): Promise<number> {
-  logger.info("closing", { signal });
+async function closeNode(node: Node, logger: Logger, reason: LogFields): Promise<number> {
+  logger.info("closing", reason);
   for (const again of SIGNALS) process.once(again, () => process.exit(1));
   const timeout = setTimeout(() => {
     logger.error("closing took too long: exiting with open connections", { timeoutMs: CLOSE_TIMEOUT_MS });
@@ -100,9 +105,11 @@ async function closeNode(node: Node, logger: Logger, signal: NodeJS.Signals): Pr
 }
 
 /** Listens from the call on, so that a signal during the start is not lost. */
-function nextSignal(): Promise<NodeJS.Signals> {
+function nextStop(): Promise<LogFields> {
   return new Promise((resolve) => {
-    for (const name of SIGNALS) process.once(name, resolve);
+    for (const name of SIGNALS) process.once(name, (signal) => resolve({ signal }));
+    if (!isStartedByNpm()) return;
+    watchNpmParent({ parentId: () => process.ppid, clock: systemClock }, () => resolve({ reason: "npm ended" }));
   });
 }
 

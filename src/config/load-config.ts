@@ -8,6 +8,7 @@ import { deepFreeze } from "../lib/deep-freeze.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
 import { completeConfig, type NodeConfig } from "./node-config.ts";
 import { findConfigFile } from "./reading/find-file.ts";
+import { foreignFormat } from "./reading/foreign-format.ts";
 import type { Variables } from "./reading/placeholders.ts";
 import { readArguments } from "./reading/read-arguments.ts";
 import { readEnvironment } from "./reading/read-environment.ts";
@@ -18,7 +19,7 @@ import { FILE_SIZE_MAX_BYTES } from "./reading/yaml-documents.ts";
 import { type ShownConfig, shownConfig } from "./shown-config.ts";
 
 /** More mistakes than this are counted, not shown. */
-const SHOWN_PROBLEMS_MAX = 50;
+const SHOWN_PROBLEMS_MAX = 20;
 
 export interface LoadConfigOptions {
   /** `--key=value` and `--config FILE`. */
@@ -58,6 +59,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   table.problems.push(...fromArguments.problems);
   const askedFor = fromArguments.filePath ?? env.SPRING_CONFIG_LOCATION;
   const file = findConfigFile({ askedFor, cwd, readFile });
+  const foreign = file === undefined ? undefined : foreignFormat(file.text);
+  if (foreign !== undefined) throw invalid([{ location: file?.name ?? "", message: foreign }]);
   if (file !== undefined) {
     const reading = readConfigFile(file.text, { fileName: file.name, variables: env });
     table.problems.push(...reading.problems);
@@ -68,7 +71,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   table.addArguments(fromArguments.settings);
 
   const values = table.readAll();
-  if (table.problems.length > 0) throw invalid(table);
+  if (table.problems.length > 0) throw invalid(table.problems);
   const config = completeConfig(values, {
     cwd,
     realPath,
@@ -78,14 +81,14 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     note: (message) => table.notes.push(message),
     reject: (key, message) => table.problems.push({ location: key, message }),
   });
-  if (table.problems.length > 0) throw invalid(table);
+  if (table.problems.length > 0) throw invalid(table.problems);
   deepFreeze(config);
   const shown = shownConfig(table.shown(), config.server.password);
   return { config, fileName: file?.name, warnings: table.warnings, notes: table.notes, shown };
 }
 
-function invalid(table: SettingTable): NodeError {
-  const lines = table.problems.toSorted(byLine).map(({ location, message }) => `  ${location}: ${message}`);
+function invalid(problems: readonly ConfigProblem[]): NodeError {
+  const lines = problems.toSorted(byLine).map(({ location, message }) => `  ${location}: ${message}`);
   const count = lines.length === 1 ? "a mistake" : `${lines.length} mistakes`;
   const unshownCount = lines.splice(SHOWN_PROBLEMS_MAX).length;
   if (unshownCount > 0) lines.push(`  and ${unshownCount} more`);

@@ -19,6 +19,8 @@ export type RoutePlannerStrategy = NodeConfig["routePlanner"]["strategy"];
 /** `logging.request.*` of application.yml. */
 export type RequestLogging = NonNullable<NodeConfig["logging"]["requests"]>;
 
+/** Shorter passwords can be guessed. */
+const PASSWORD_LENGTH_MIN = 8;
 /** The password in all examples of Lavalink, known to everybody. */
 const WELL_KNOWN_PASSWORD = "youshallnotpass";
 const GENERATED_PASSWORD_BYTES = 18;
@@ -122,13 +124,26 @@ function proxyUrlOf(proxy: KeyValues["proxy"]): Secret | undefined {
   return new Secret(`http://${user}${host}:${proxy.port}`);
 }
 
-function warnAboutOpenAccess(config: Pick<NodeConfig, "server" | "voice">, context: ConfigContext): void {
+function warnAboutOpenAccess(config: Pick<NodeConfig, "server" | "voice" | "dashboard">, context: ConfigContext): void {
   const { address, password } = config.server;
   if (isReachableAddress(address) && password.reveal() === WELL_KNOWN_PASSWORD) {
     context.warn(
       `THE PASSWORD IS "${WELL_KNOWN_PASSWORD}", WHICH EVERYBODY KNOWS, AND THE NODE LISTENS ON ${address}. ` +
         "Anybody who can connect can use the node. Set lavalink.server.password (LAVALINK_SERVER_PASSWORD) to one of " +
         "your own.",
+    );
+  }
+  const passwords: readonly (readonly [string, Secret | undefined])[] = [
+    ["lavalink.server.password", password],
+    ["tonearm.dashboard.password", config.dashboard.operatorPassword],
+    ["tonearm.dashboard.viewerPassword", config.dashboard.viewerPassword],
+  ];
+  for (const [key, secret] of passwords) {
+    const isShort = secret !== undefined && [...secret.reveal()].length < PASSWORD_LENGTH_MIN;
+    if (!isReachableAddress(address) || !isShort) continue;
+    context.warn(
+      `${key} has fewer than ${PASSWORD_LENGTH_MIN} characters and can be guessed, and the node listens on ` +
+        `${address}: set a longer one`,
     );
   }
   if (config.voice.gatewayScheme === "ws") {

@@ -3,6 +3,7 @@
 
 import { resolve } from "node:path";
 import { canonicalName } from "../lib/canonical-name.ts";
+import { closestName } from "../lib/closest-name.ts";
 import type { KeyValues } from "./keys/all-keys.ts";
 import type { PluginEntry } from "./keys/plugin-entries.ts";
 
@@ -15,7 +16,7 @@ const SHOWN_NAMES_MAX = 20;
  * The names below `plugins` that are read, in relaxed spelling: the built-in plugins, and those of Lavalink whose
  * options our plugins accept.
  */
-const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
+export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "bandcamp",
   "dunctebot",
   "getyarn",
@@ -80,9 +81,14 @@ function noteUnclaimed({ options, entries }: PluginValues, context: PluginContex
     (name) => !BUILT_IN_PLUGINS.has(name) && !entries.some((entry) => isNamed(entry, name)),
   );
   if (unclaimed.length === 0) return;
-  const paths = listed(unclaimed.map((name) => `plugins.${name}`));
+  const paths = listed(unclaimed.map((name) => `plugins.${name}${hintOf(name)}`));
   if (entries.length > 0) context.note(`no effect unless a plugin in tonearm.plugins has this name: ${paths}`);
   else context.warn(`no effect, because Tonearm has no such plugin and tonearm.plugins is empty: ${paths}`);
+}
+
+function hintOf(name: string): string {
+  const closest = closestName(name, [...BUILT_IN_PLUGINS]);
+  return closest === undefined ? "" : ` (did you mean plugins.${closest}?)`;
 }
 
 function isNamed(entry: PluginEntry, canonical: string): boolean {

@@ -1,5 +1,5 @@
-// The variables by which a service manager (systemd) asks a program to report readiness and watchdog heartbeats.
-// sd_notify(3), sd_watchdog_enabled(3). Main thread, once at start.
+// The variables of what started the node: those by which a service manager (systemd) asks a program to report readiness
+// and watchdog heartbeats (sd_notify(3), sd_watchdog_enabled(3)), and those of npm. Main thread, once at start.
 
 import type { Variables } from "./reading/placeholders.ts";
 
@@ -25,4 +25,13 @@ export function takeServiceManager(
   const isMeant = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === pid;
   const watchdogMs = Number(WATCHDOG_USEC) / 1000;
   return { env: { NOTIFY_SOCKET, PATH }, watchdogMs: isMeant && watchdogMs > 0 ? watchdogMs : undefined };
+}
+
+/**
+ * True for the process that `npm start` or `npx` runs. Scripts of other packages set the same variables for all that they
+ * start, which may be meant to outlive them.
+ */
+export function isStartedByNpm(env: Variables = process.env): boolean {
+  const { npm_lifecycle_event: event, npm_package_name: name } = env;
+  return event === "npx" || (event === "start" && name === "tonearm");
 }

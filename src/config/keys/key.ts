@@ -3,6 +3,7 @@
 // environment names, the example file, the reference) is derived from them. Main thread, at start.
 
 import { canonicalName } from "../../lib/canonical-name.ts";
+import { closestName } from "../../lib/closest-name.ts";
 import { redactText } from "../../lib/redact-text.ts";
 import type { Secret } from "./secret.ts";
 import {
@@ -21,6 +22,8 @@ export interface Setting {
   /** Index in a list, name in a map, path in a tree; undefined when the text stands for the whole value. */
   readonly tail: string | undefined;
   readonly text: string;
+  /** The variable of a placeholder in `text` that has no value; `text` is then as it was written. */
+  readonly missingVariable?: string | undefined;
   /** Where it was given: `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`. */
   readonly location: string;
 }
@@ -161,6 +164,8 @@ export function mapKey<T>(
         }
         const written = canonicalName(setting.tail);
         const known = memberNames.find((name) => canonicalName(name) === written);
+        const closest = known === undefined ? closestName(setting.tail, memberNames) : undefined;
+        if (closest !== undefined) report.warning(setting, `did you mean ${closest} by ${shorten(setting.tail)}?`);
         const names = known === undefined ? parseText(nameType, setting.tail, { setting, report }) : [known];
         for (const name of names) for (const member of parseSetting(type, setting, report)) value[name] = member;
       }

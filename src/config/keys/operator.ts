@@ -66,7 +66,7 @@ function loggingKeys(read: ReadKey) {
     mapKey("logging.level", {
       meaning:
         `Least level that is logged: ${LEVELS.join(", ")}. "lavalink" goes before "root"; other names mean Java ` +
-        "classes and are ignored.",
+        "classes and are ignored. The line that the node listens is always logged.",
       defaultValue: {},
       defaultNote: "root: INFO",
       example: "{ root: INFO, lavalink: DEBUG }",

@@ -1,16 +1,15 @@
 // The keys known from Lavalink that have no effect here. They are checked all the same, and each gives the reason.
 
+import { formerKeys, NO_LOG_FILES, NO_SENTRY } from "./former-keys.ts";
 import { choiceKey, flagKey, integerKey, type Key, mapKey, secretKey, textKey, treeKey } from "./key.ts";
 import { textType } from "./value-type.ts";
 
 const NO_YOUTUBE_PASSWORD = "YouTube accepts no passwords; plugins.youtube.oauth sets up an account";
 const COMPRESSED_BUFFER = "audio is buffered compressed and decoded just in time; see tonearm.buffer";
 const NO_JAVA = "Java plugins cannot run in Tonearm";
-const NO_SENTRY = "errors are logged, not sent anywhere";
-const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
 
 export function keysWithoutEffect(): readonly Key<unknown>[] {
-  return [...serverKeys(), ...youtubeKeys(), ...bufferKeys(), ...pluginKeys(), ...reportingKeys()];
+  return [...serverKeys(), ...youtubeKeys(), ...bufferKeys(), ...pluginKeys(), ...reportingKeys(), ...formerKeys()];
 }
 
 function serverKeys(): Key<unknown>[] {

@@ -13,6 +13,11 @@ interface ResolvedText {
   readonly missing: string | undefined;
 }
 
+/** What is wrong with a text of which the variable `missing` has no value, and what to do. */
+export function unsetVariable(missing: string): string {
+  return `the environment variable ${missing} is not set; set it, or write \${${missing}:default}`;
+}
+
 /** Replaces every placeholder. Text that only looks like the start of one stays as it is. */
 export function resolvePlaceholders(text: string, variables: Variables, depth = 0): ResolvedText {
   let result = "";

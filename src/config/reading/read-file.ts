@@ -140,16 +140,10 @@ class FileWalk {
   }
 
   #setting(names: readonly string[], text: string, offset: number): void {
-    const resolved = resolvePlaceholders(text, this.#options.variables);
-    if (resolved.missing !== undefined) {
-      const { missing } = resolved;
-      this.problem(
-        offset,
-        `${names.join(".")}: the environment variable ${missing} is not set; set it, or write \${${missing}:default}`,
-      );
-      return;
-    }
-    this.settings.push({ names, text: resolved.text, location: this.#locationAt(offset) });
+    const { text: resolved, missing } = resolvePlaceholders(text, this.#options.variables);
+    const location = this.#locationAt(offset);
+    if (missing === undefined) this.settings.push({ names, text: resolved, location });
+    else this.settings.push({ names, text, missingVariable: missing, location });
   }
 
   #locationAt(offset: number): string {

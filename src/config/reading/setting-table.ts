@@ -5,13 +5,17 @@ import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import { ALL_KEYS, type KeyValues, readAllKeys } from "../keys/all-keys.ts";
 import type { Key, Setting, SettingReport } from "../keys/key.ts";
+import { BUILT_IN_PLUGINS } from "../plugin-rules.ts";
 import { type FoundKey, findByPath, findByVariable, isGroup, variableNameOf } from "./key-names.ts";
+import { unsetVariable } from "./placeholders.ts";
 import { isServiceLink } from "./read-environment.ts";
 import { notReplaced } from "./replaced-branches.ts";
 import type { ConfigProblem, WrittenSetting } from "./written-setting.ts";
 
-/** Beyond this many unknown keys the problem is not a misspelt name. */
-const SUGGESTIONS_MAX = 20;
+/** Beyond this many unknown keys the problem is not a misspelt name: the others are counted. */
+const UNKNOWN_MAX = 20;
+/** This many names are in one note. */
+const NOTED_MAX = 40;
 
 /** A value as it was written, before any check. */
 export interface WrittenValue {
@@ -20,6 +24,12 @@ export interface WrittenValue {
   readonly location: string;
   readonly isShown: boolean;
 }
+
+/** Of the options of Lavalink's plugins, those that built-in plugins read (plugins/builtin.ts). */
+const READ_OF_LAVALINK: ReadonlyMap<string, readonly string[]> = new Map([
+  ["lavasrc", ["flowerytts", "ytdlp"]],
+  ["dunctebot", ["ttslanguage"]],
+]);
 
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
@@ -30,7 +40,7 @@ export class SettingTable {
   readonly notes: string[] = [];
   /** By the path of the key, in its proper spelling. */
   readonly #settings = new Map<string, Setting[]>();
-  #suggestionCount = 0;
+  #unknownCount = 0;
 
   addFile(settings: readonly WrittenSetting[]): void {
     this.#addByPath(settings);
@@ -62,7 +72,12 @@ export class SettingTable {
     const withoutEffect: string[] = [];
     const values = readAllKeys((key) => this.#read(key, withoutEffect));
     if (withoutEffect.length > 0) {
-      this.notes.push(`no effect in Tonearm (docs/reference/configuration.md says why): ${withoutEffect.join(", ")}`);
+      const more = withoutEffect.length > NOTED_MAX ? ` and ${withoutEffect.length - NOTED_MAX} more` : "";
+      const names = withoutEffect.slice(0, NOTED_MAX).join(", ");
+      this.notes.push(`no effect in Tonearm (docs/reference/configuration.md says why): ${names}${more}`);
+    }
+    if (this.#unknownCount > UNKNOWN_MAX) {
+      this.warnings.push(`${this.#unknownCount - UNKNOWN_MAX} more names are not known keys`);
     }
     return values;
   }
@@ -83,11 +98,42 @@ export class SettingTable {
   }
 
   #read<T>(key: Key<T>, withoutEffect: string[]): T {
-    const settings = this.#settings.get(key.path);
-    if (settings === undefined) return key.defaultValue;
-    const value = key.read(settings, this.#reportFor(key));
-    if (isChanged(key, value)) this.#noteEffect(key, withoutEffect);
+    const written = this.#settings.get(key.path);
+    if (written === undefined) return key.defaultValue;
+    const settings = written.filter((setting) => this.#hasValue(key, setting, withoutEffect));
+    const value = settings.length > 0 ? key.read(settings, this.#reportFor(key)) : key.defaultValue;
+    const isLeftOut = settings.length < written.length;
+    if (isLeftOut || isChanged(key, value)) this.#noteEffect(key, withoutEffect);
     return value;
+  }
+
+  /** False for a placeholder without a value. It stops the start where the setting would have an effect. */
+  #hasValue(key: Key<unknown>, setting: Setting, withoutEffect: string[]): boolean {
+    const { missingVariable, tail, location } = setting;
+    // Of a Java plugin only the artifact counts, so a placeholder in its version may stay.
+    if (missingVariable === undefined || key.path === "lavalink.plugins") return true;
+    // A key with one value takes the last setting (`oneKey`).
+    if (key.shape === "one" && setting !== this.#settings.get(key.path)?.at(-1)) return false;
+    if (key.docs.noEffect !== undefined) return false;
+    const path = tail === undefined ? key.path : `${key.path}.${tail}`;
+    const message = `${path}: ${unsetVariable(missingVariable)}`;
+    const effect = key.path === "plugins" ? this.#effectOfOption(tail ?? "") : "known";
+    if (effect === "known") this.problems.push({ location, message });
+    else if (effect === "none") withoutEffect.push(path);
+    else this.warnings.push(`${location}: ${message}; leaving it out`);
+    return false;
+  }
+
+  /** Whether an option of a plugin is read; `unknown` for plugins that may be loaded from elsewhere. */
+  #effectOfOption(tail: string): "known" | "none" | "unknown" {
+    const [plugin = "", ...names] = tail.split(".").map(canonicalName);
+    const options = this.#settings.get("plugins") ?? [];
+    const isOff = options.some(
+      (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && option.text.trim() === "false",
+    );
+    const isRead = READ_OF_LAVALINK.get(plugin)?.includes(names[0] ?? "") ?? true;
+    if (isOff || !isRead) return "none";
+    return BUILT_IN_PLUGINS.has(plugin) ? "known" : "unknown";
   }
 
   #addByPath(settings: readonly WrittenSetting[]): void {
@@ -118,24 +164,24 @@ export class SettingTable {
       });
       return;
     }
-    const suggestion = this.#isSuggesting() ? suggestPath(setting.names) : undefined;
-    const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
-    if (canonicalName(setting.names[0] ?? "") === "tonearm") {
-      this.problems.push({ location: setting.location, message: `${path}: there is no such key${hint}` });
-    } else this.warnings.push(`${setting.location}: ${path} is not a known key${hint}`);
+    const isOurs = canonicalName(setting.names[0] ?? "") === "tonearm";
+    if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
+    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestPath(setting.names));
+    if (isOurs) this.problems.push({ location: setting.location, message: `${path}: there is no such key${hint}` });
+    else this.warnings.push(`${setting.location}: ${path} is not a known key${hint}`);
   }
 
+  /** Other programs have variables that begin with `SERVER_` and the like: these count when they are nearly ours. */
   #unknownVariable(name: string, setting: WrittenSetting): void {
     const upper = name.toUpperCase();
-    if (isServiceLink(upper) || !/^(TONEARM|LAVALINK)_/.test(upper)) return;
-    const suggestion = this.#isSuggesting() ? closestName(upper, ALL_KEYS.map(variableNameOf)) : undefined;
-    const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
-    if (upper.startsWith("TONEARM_")) this.problems.push({ location: setting.location, message: `sets no key${hint}` });
-    else this.warnings.push(`${setting.location} sets no key${hint}`);
-  }
-
-  #isSuggesting(): boolean {
-    return ++this.#suggestionCount <= SUGGESTIONS_MAX;
+    if (isServiceLink(upper)) return;
+    const isOurs = upper.startsWith("TONEARM_");
+    const closest =
+      this.#unknownCount < UNKNOWN_MAX ? closestName(upper.replace(/_\d{1,4}_?$/, ""), VARIABLE_NAMES) : undefined;
+    if (closest === undefined && !/^(TONEARM|LAVALINK)_/.test(upper)) return;
+    if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
+    if (isOurs) this.problems.push({ location: setting.location, message: `sets no key${hintOf(closest)}` });
+    else this.warnings.push(`${setting.location} sets no key${hintOf(closest)}`);
   }
 
   #reportFor({ path }: Key<unknown>): SettingReport {
@@ -157,9 +203,9 @@ export class SettingTable {
   }
 }
 
-function add(settings: SettingsByKey, { key, tail }: FoundKey, { text, location }: WrittenSetting): void {
+function add(settings: SettingsByKey, { key, tail }: FoundKey, { names: _, ...written }: WrittenSetting): void {
   const list = settings.get(key) ?? [];
-  list.push({ tail, text, location });
+  list.push({ tail, ...written });
   settings.set(key, list);
 }
 
@@ -168,17 +214,29 @@ function isChanged(key: Key<unknown>, value: unknown): boolean {
   return JSON.stringify(value) !== JSON.stringify(key.defaultValue);
 }
 
-/** The most similar known path, or one that ends in the same name elsewhere. */
-function suggestPath(names: readonly string[]): string | undefined {
-  const paths = ALL_KEYS.map(({ path }) => path);
-  const lastName = canonicalName(names.at(-1) ?? "");
-  const isTwin = (path: string): boolean => canonicalName(path.split(".").at(-1) ?? "") === lastName;
-  const written = names.join(".");
-  const twins = paths.filter(isTwin);
-  return closestName(written, paths.filter(isInSameRoot(names))) ?? closestName(written, twins) ?? twins[0];
+const PATHS = ALL_KEYS.map(({ path }) => path);
+const PATHS_WITH_EFFECT = ALL_KEYS.filter(({ docs }) => docs.noEffect === undefined).map(({ path }) => path);
+const VARIABLE_NAMES = ALL_KEYS.map(variableNameOf);
+
+function hintOf(suggestion: string | undefined): string {
+  return suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
 }
 
-function isInSameRoot(names: readonly string[]): (path: string) => boolean {
-  const root = canonicalName(names[0] ?? "");
-  return (path) => canonicalName(path.split(".", 1)[0] ?? "") === root;
+/** A misspelt path, or the only one that differs by names left out or added above the last name. */
+function suggestPath(names: readonly string[]): string | undefined {
+  const closest = closestName(names.join("."), PATHS);
+  if (closest !== undefined) return closest;
+  const written = names.map(canonicalName);
+  const moved = PATHS_WITH_EFFECT.filter((path) => {
+    const known = path.split(".").map(canonicalName);
+    return known.at(-1) === written.at(-1) && (isPart(written, known) || isPart(known, written));
+  });
+  return moved.length === 1 ? moved[0] : undefined;
+}
+
+/** True when `all` has the names of `part` in their order. */
+function isPart(part: readonly string[], all: readonly string[]): boolean {
+  let index = 0;
+  for (const name of all) if (name === part[index]) index++;
+  return index === part.length;
 }

@@ -5,6 +5,8 @@ export interface WrittenSetting {
   /** Names from the top of the file down; numbers are indexes of lists. For a variable: its name, alone. */
   readonly names: readonly string[];
   readonly text: string;
+  /** The variable of a placeholder in `text` that has no value; `text` is then as it was written. */
+  readonly missingVariable?: string | undefined;
   /** Where: `application.yml:3:9`, `environment variable SERVER_PORT`, `--server.port`. */
   readonly location: string;
 }

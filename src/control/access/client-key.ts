@@ -74,7 +74,9 @@ interface Draft {
 }
 
 /** Gives the mistake, if it is one. */
-function readSetting(drafts: Map<string, Draft>, { names, text, location }: WrittenSetting): string | undefined {
+function readSetting(drafts: Map<string, Draft>, setting: WrittenSetting): string | undefined {
+  const { names, text, location, missingVariable } = setting;
+  if (missingVariable !== undefined) return "placeholders are not replaced in this file; write the value itself";
   const [name = "", member = "", ...tail] = names;
   if (!isKeyName(name)) return "expected the name of a key: up to 64 letters, digits, - and _";
   const known = MEMBERS.find((candidate) => candidate === member);

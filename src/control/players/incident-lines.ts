@@ -1,10 +1,10 @@
-// Log lines about interruptions of audio, of one player or of several at once: one line per incident. When there are
-// very many, only some of them are logged, with the number of the omitted ones. Main thread.
+// Log lines about interruptions of audio, of one player or of several at once: one line per incident, and two for one
+// that lasts. When there are very many, only some of them are logged, with the number of the omitted ones. Main thread.
 
 import type { Incident, Repair } from "../../bridge/audio-report.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
-import type { Logger } from "../../log/log.ts";
+import type { LogFields, Logger } from "../../log/log.ts";
 
 const LINES_BURST = 5;
 const LINES_PER_SECOND = 1 / 30;
@@ -16,23 +16,49 @@ export class IncidentLines {
   readonly #logger: Logger;
   readonly #bucket: TokenBucket;
   #unreported = 0;
+  #isLastingLogged = false;
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
     this.#logger = logger;
     this.#bucket = new TokenBucket({ clock, burst: LINES_BURST, perSecond: LINES_PER_SECOND });
   }
 
-  /** `players`: how many it interrupted at once. */
-  report({ cause, lengthMs, framesLost, repair }: Incident, players = 1): void {
-    if (!this.#bucket.take(1)) {
-      this.#unreported += 1;
-      return;
+  /** One that is over. */
+  report(incident: Incident): void {
+    if (incident.wasLasting === true) {
+      // Its beginning was logged: then so is its end, however many others there were.
+      if (this.#isLastingLogged) this.#logger.warn("audio underrun ended", fieldsOf(incident));
+      this.#isLastingLogged = false;
+    } else if (this.#mayLog()) {
+      this.#logger.warn("audio interrupted", { ...fieldsOf(incident), ...this.#takeUnreported() });
     }
-    const unreported = this.#unreported === 0 ? {} : { unreported: this.#unreported };
+  }
+
+  /** One that has lasted `LASTING_MS` and is not over. */
+  reportLasting(incident: Incident): void {
+    this.#isLastingLogged = this.#mayLog();
+    if (!this.#isLastingLogged) return;
+    const why = describeServer(incident);
+    const fields = { ...fieldsOf(incident), ...this.#takeUnreported() };
+    this.#logger.warn(`audio underrun that does not end${why === undefined ? "" : `: ${why}`}`, fields);
+  }
+
+  /** One that interrupted several players at once. */
+  reportShared(incident: Incident, players: number): void {
+    if (this.#mayLog())
+      this.#logger.warn(SHARED_MESSAGE, { players, ...fieldsOf(incident), ...this.#takeUnreported() });
+  }
+
+  #mayLog(): boolean {
+    if (this.#bucket.take(1)) return true;
+    this.#unreported += 1;
+    return false;
+  }
+
+  #takeUnreported(): { readonly unreported?: number } {
+    const count = this.#unreported;
     this.#unreported = 0;
-    const fields = { cause, lengthMs, framesLost, ...(repair && { repair }), ...unreported };
-    if (players === 1) this.#logger.warn("audio interrupted", fields);
-    else this.#logger.warn(SHARED_MESSAGE, { players, ...fields });
+    return count === 0 ? {} : { unreported: count };
   }
 
   /** There are few: the worker bounds them. */
@@ -40,4 +66,31 @@ export class IncidentLines {
     const what = kind === "reopen" ? "reopening its track" : "starting a new voice session";
     this.#logger.warn(`player sends no audio although it should: ${what}`, { cause, silentMs });
   }
+}
+
+function fieldsOf({ cause, lengthMs, framesLost, repair, server }: Incident): LogFields {
+  const { host, receivedRate, neededRate } = server ?? {};
+  return {
+    cause,
+    lengthMs,
+    framesLost,
+    ...(host !== undefined && { host }),
+    ...(receivedRate !== undefined && { receivedKBps: kilobytes(receivedRate) }),
+    ...(neededRate !== undefined && { neededKBps: kilobytes(neededRate) }),
+    ...(repair && { repair }),
+  };
+}
+
+/** The mechanism in words, where it is known. */
+function describeServer({ server }: Incident): string | undefined {
+  if (server === undefined) return undefined;
+  const { host, receivedRate, neededRate } = server;
+  if (receivedRate === undefined) return `waiting for ${host}`;
+  if (receivedRate === 0) return `the server ${host} sends nothing`;
+  const needed = neededRate === undefined ? "" : `, the track needs ${kilobytes(neededRate)} kB/s`;
+  return `the server ${host} delivers too slowly: ${kilobytes(receivedRate)} kB/s${needed}`;
+}
+
+function kilobytes(bytes: number): number {
+  return Math.round(bytes / 100) / 10;
 }

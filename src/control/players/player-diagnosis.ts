@@ -112,7 +112,7 @@ export class PlayerDiagnosis {
     this.#audio = state;
   }
 
-  #onChanges({ incidents, openIncident, repairs, voice }: AudioChanges): void {
+  #onChanges({ incidents, openIncident, isNowLasting, repairs, voice }: AudioChanges): void {
     this.#voice = voice ?? this.#voice;
     for (const repair of repairs) {
       this.#repairCounts[repair.kind] += 1;
@@ -121,12 +121,28 @@ export class PlayerDiagnosis {
     }
     for (const incident of incidents) this.#add(incident);
     this.#open = openIncident;
+    if (openIncident !== undefined && isNowLasting === true) {
+      this.#log(openIncident, () => this.#lines.reportLasting(openIncident));
+    }
   }
 
   /** `isAudible`: its track had produced audio, and was not paused. */
   onWorkerLost({ isAudible }: { readonly isAudible: boolean }): void {
-    this.#open = undefined;
+    this.#endOpen();
     if (isAudible) this.#lostEpochMs ??= this.#options.clock.epochMs();
+  }
+
+  /** The player is destroyed: what its worker reports from now on is only counted. */
+  close(): void {
+    this.#endOpen();
+    this.endLoss();
+  }
+
+  /** Closes an incident as it was reported last. */
+  #endOpen(): void {
+    const incident = this.#open;
+    this.#open = undefined;
+    if (incident !== undefined) this.#add(incident);
   }
 
   /** When it stuttered last, Unix epoch milliseconds; -Infinity: never. */
@@ -198,9 +214,13 @@ export class PlayerDiagnosis {
 
   #add(incident: Incident): void {
     this.#incidents = [incident, ...this.#incidents].slice(0, INCIDENTS_MAX);
-    const log = (): void => this.#lines.report(incident);
-    if (incident.cause === "workerLate") this.#options.sharedIncidents.add(incident, log);
-    else log();
+    this.#log(incident, () => this.#lines.report(incident));
+  }
+
+  /** `logAlone` logs it as the incident of this player only. */
+  #log(incident: Incident, logAlone: () => void): void {
+    if (incident.cause === "workerLate") this.#options.sharedIncidents.add(incident, logAlone);
+    else logAlone();
   }
 }
 

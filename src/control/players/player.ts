@@ -427,6 +427,7 @@ export class Player implements PooledPlayer, UpdateTarget {
         });
       });
     this.#options.workers.detach(this);
+    this.#diagnosis.close();
     this.#track.end("stopped");
     this.#voice.close();
     await gone;

@@ -44,7 +44,7 @@ export class SharedIncidents {
     return this.#recent;
   }
 
-  /** A player's incident of `workerLate` is over. `logAlone` is called if no other player had one at that time. */
+  /** A player's incident of `workerLate` is over, or lasts. `logAlone` is called if no other player had one at that time. */
   add({ startEpochMs, lengthMs, framesLost }: Incident, logAlone: () => void): void {
     const endEpochMs = startEpochMs + lengthMs;
     const group = this.#group;
@@ -69,11 +69,11 @@ export class SharedIncidents {
       return;
     }
     const lengthMs = endEpochMs - startEpochMs;
-    this.#recent = [{ start: startEpochMs, length: lengthMs, players, framesLost }, ...this.#recent].slice(
-      0,
-      RECENT_MAX,
-    );
-    this.#lines.report({ cause: "workerLate", startEpochMs, lengthMs, framesLost, repair: undefined }, players);
+    const entry = { start: startEpochMs, length: lengthMs, players, framesLost };
+    // One that lasts is reported twice.
+    const others = this.#recent.filter(({ start }) => start !== startEpochMs);
+    this.#recent = [entry, ...others].slice(0, RECENT_MAX);
+    this.#lines.reportShared({ cause: "workerLate", startEpochMs, lengthMs, framesLost, repair: undefined }, players);
   }
 }
 

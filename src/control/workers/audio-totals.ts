@@ -18,7 +18,7 @@ const { framesSent, lostFrames, inputReopened, earlyEnds, packetsSent, ...others
 export const AUDIO_COUNTERS = new CounterTable({
   framesSent,
   lostFrames,
-  /** Incidents that are over. */
+  /** Incidents that are over, or have lasted `LASTING_MS`. */
   incidents: {
     metric: "incidents_total",
     help: "Periods in which audio was missing.",
@@ -56,7 +56,9 @@ export class AudioTotals {
     for (const [index, count] of worker.lateness.entries()) counts.lateness[index]! += count;
     for (const { increases, changes } of players) {
       if (increases !== undefined) PLAYER_COUNTERS.add(this.#sums, increases);
-      for (const { cause } of changes?.incidents ?? []) counts.incidents[cause] += 1;
+      const { incidents = [], openIncident, isNowLasting } = changes ?? {};
+      for (const { cause, wasLasting } of incidents) if (wasLasting !== true) counts.incidents[cause] += 1;
+      if (openIncident !== undefined && isNowLasting === true) counts.incidents[openIncident.cause] += 1;
       for (const { kind } of changes?.repairs ?? []) counts.repairs[kind] += 1;
     }
     PLAYER_COUNTERS.raise(counts, this.#sums);

@@ -340,6 +340,7 @@ export class HttpByteSource implements ByteSource {
       const chunk = await body.next(this.#resource.isReopenable ? undefined : LAST_CONNECTION_SILENCE_MS);
       if (chunk === undefined || signal.aborted) return;
       this.#append(chunk);
+      this.#options.budget.upstream.countReceived(this.#resource.url, chunk.length);
       this.#retries.addProgress(chunk.length);
       this.#resource.noteProgress(chunk.length);
       this.#serve();

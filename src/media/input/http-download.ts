@@ -166,7 +166,7 @@ async function receive(
   { url, headers, body }: HttpAnswer,
   options: DownloadOptions & { readonly skipBytes: number; readonly data: ByteWindow },
 ): Promise<void> {
-  const { range, skipBytes, sizeBytesMax, data } = options;
+  const { range, skipBytes, sizeBytesMax, data, pace } = options;
   const transform = options.transform?.();
   const neededBytes = range?.lengthBytes ?? Number.POSITIVE_INFINITY;
   const tooLarge = (): Error => answerError(url, `it is larger than ${sizeBytesMax} bytes`);
@@ -175,6 +175,7 @@ async function receive(
   while (receivedBytes < skipBytes + neededBytes) {
     const chunk = await body.next();
     if (chunk === undefined) break;
+    pace.budget.upstream.countReceived(url, chunk.length);
     const from = Math.max(0, skipBytes - receivedBytes);
     const part = chunk.subarray(from, Math.max(from, skipBytes + neededBytes - receivedBytes));
     receivedBytes += chunk.length;

@@ -86,6 +86,7 @@ export class AudioPlayer implements LoopMember {
       ...context,
       repairs: () => context.repairs.of(this.#owner),
       counts,
+      upstream: () => this.#tracks.current?.budget.upstream,
       output: this.#output,
     });
     this.#tracks = new PlayerTracks({

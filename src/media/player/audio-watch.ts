@@ -4,6 +4,7 @@
 import { PLAYER_COUNTERS, type PlayerCounts } from "../../bridge/audio-metrics.ts";
 import type { AudioChanges, LossCause, Repair } from "../../bridge/audio-report.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
+import type { Upstream } from "../quota/upstream.ts";
 import { FrameCounters } from "./frame-counters.ts";
 import { IncidentLog } from "./incident-log.ts";
 import { SilenceWatch, type SilenceWatchOptions, type Stall } from "./silence-watch.ts";
@@ -12,6 +13,8 @@ import type { VoiceOutput } from "./voice-output.ts";
 interface AudioWatchOptions extends SilenceWatchOptions {
   /** The player's counts since its last report. */
   readonly counts: PlayerCounts;
+  /** The input of the track that is played. */
+  readonly upstream: () => Upstream | undefined;
   readonly output: Pick<VoiceOutput, "collectCounts" | "takeVoiceReport">;
 }
 
@@ -32,13 +35,14 @@ export class AudioWatch {
     this.#options = options;
     this.#counts = options.counts;
     this.#minute = new FrameCounters(options.clock.epochMs());
-    this.#incidents = new IncidentLog(options.clock);
+    this.#incidents = new IncidentLog(options.clock, options.upstream);
     this.#silence = new SilenceWatch(options);
   }
 
   onSent(): void {
     this.#counts.framesSent += 1;
     this.#minute.addSent();
+    this.#incidents.addSent();
     this.#silence.onSent();
   }
 
@@ -68,6 +72,7 @@ export class AudioWatch {
 
   /** Another track or another request: the waiting times start again. */
   onRequest(): void {
+    this.#incidents.end();
     this.#silence.reset();
   }
 
@@ -98,12 +103,13 @@ export class AudioWatch {
 
   #takeChanges(voice: AudioChanges["voice"]): AudioChanges | undefined {
     const incidents = this.#incidents.takeOver();
+    const isNowLasting = this.#incidents.takeLasting();
     const openIncident = this.#incidents.open;
     const repairs = this.#repairs;
     const isQuiet = !this.#wasOpen && openIncident === undefined && incidents.length === 0;
     if (isQuiet && repairs.length === 0 && voice === undefined) return undefined;
     this.#repairs = [];
     this.#wasOpen = openIncident !== undefined;
-    return { incidents, openIncident, repairs, voice };
+    return { incidents, openIncident, isNowLasting, repairs, voice };
   }
 }

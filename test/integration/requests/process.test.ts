@@ -2,8 +2,10 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePort } from "../../../lab/free-port.ts";
+import { PROJECT_ROOT } from "../../support/project-files.ts";
 import { BIN, LISTENING, type RunningNode, RunningNodes } from "../../support/running-node.ts";
 
 const nodes = new RunningNodes();
@@ -22,6 +24,43 @@ test.each(["SIGINT", "SIGTERM"] as const)("serves its version and closes with st
   expect(await node.exited).toBe(0);
   expect(node.output()).toMatch(/closing signal=SIG(INT|TERM)[\s\S]*closed/);
 });
+
+test.skipIf(process.platform === "win32")("SIGTERM to `npm start` ends the node in order", async () => {
+  // A separate process group: a node that stays behind is ended with it.
+  const npm = spawn("npm", ["start", "--", "--server.port=0"], {
+    cwd: PROJECT_ROOT,
+    env: { PATH: process.env.PATH, HOME: nodes.folder() },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  const url = new Promise<string>((resolve) => {
+    npm.stdout.on("data", (data: Buffer) => {
+      output += data.toString();
+      const [, found] = LISTENING.exec(output) ?? [];
+      if (found !== undefined) resolve(found);
+    });
+  });
+  try {
+    expect((await fetch(`${await url}/version`)).status).toBe(200);
+    npm.kill("SIGTERM");
+    // Its output is closed once nobody holds it any more.
+    await once(npm, "close");
+    expect(output).toMatch(/closing[\s\S]*closed/);
+    await expect(fetch(`${await url}/version`)).rejects.toThrow();
+  } finally {
+    endGroup(npm);
+  }
+});
+
+/** No effect when it is gone. */
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // All of it has ended.
+  }
+}
 
 test("the generated password is shown once and is the one that works", async () => {
   const node = run(["--server.port=0"]);
@@ -53,6 +92,19 @@ test("a port that is taken ends with status 1 and says so", async () => {
   const second = run([`--server.port=${new URL(url).port}`]);
   expect(await second.exited).toBe(1);
   expect(second.output()).toMatch(/could not listen on 127\.0\.0\.1.*EADDRINUSE/);
+});
+
+test.each(["WARN", "OFF"])("with the log level %s the line that panels wait for is written once", async (level) => {
+  const fixture = readFileSync(
+    new URL("../../fixtures/config/level-warn-hides-listening.yml", import.meta.url),
+    "utf8",
+  );
+  const node = run(["--server.port=0", "--lavalink.server.password=hunter2hunter2"], fixture.replaceAll("WARN", level));
+  const [, url] = await node.until(LISTENING);
+  expect((await fetch(`${url}/version`)).status).toBe(200);
+  node.child.kill("SIGTERM");
+  expect(await node.exited).toBe(0);
+  expect(node.output().match(/^.* INFO {2}listening on http.*$/gm)).toEqual([node.output().trim()]);
 });
 
 test("metrics are at the configured path, and each request is logged", async () => {

@@ -343,8 +343,8 @@ describe("a file that no configuration needs is refused with the line", () => {
     const text = levels(1900, (n) => `tonearm.network.alow${n}: 1`);
     const found = mistakes({ files: { "application.yml": text } });
     expect(found[0]).toContain("did you mean tonearm.network.allow?");
-    expect(found[40]).not.toContain("did you mean");
-    expect(found.at(-1)).toContain("and 1850 more");
+    expect(found).toHaveLength(21);
+    expect(found.at(-1)).toContain("and 1880 more");
   });
 
   test.runIf(process.platform !== "win32")("a file without end is read no further than needed", () => {

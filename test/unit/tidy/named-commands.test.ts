@@ -1,12 +1,14 @@
 // The commands, options, environment variables and configuration that the documents ask users to type or write.
 
-import { readFileSync } from "node:fs";
-import { posix } from "node:path";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { codeBlocksOf } from "../../../docs/site/markdown.mjs";
 import { COMMANDS as LAB_COMMANDS } from "../../../lab/programs.ts";
 import { BUILTIN_PLUGINS } from "../../../plugins/builtin.ts";
+import { keysCommand } from "../../../src/cli/keys-command.ts";
 import { ALL_KEYS } from "../../../src/config/keys/all-keys.ts";
 import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
 import { findByPath, findByVariable, isOurVariable } from "../../../src/config/reading/key-names.ts";
@@ -172,6 +174,30 @@ describe("configuration that documents show", () => {
     });
     expect(wrong).toEqual([]);
     expect(files.length).toBeGreaterThan(4);
+  });
+
+  test("a page that adds a client key shows the configuration with which that works", () => {
+    const pages = DOCUMENTS.filter(({ text }) =>
+      codeBlocksOf(text).some(
+        ({ language, code }) => SHELLS.has(language) && /^(?:sudo )?tonearm keys add /m.test(code),
+      ),
+    );
+    expect(pages.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(["docs/how-to/install.md", "docs/how-to/tls-and-keys.md"]),
+    );
+    for (const { path, text } of pages) {
+      const shown = files.filter(({ location, code }) => location.startsWith(`${path}:`) && code.includes("keys:"));
+      const echoed = Array.from(text.matchAll(/^echo '([^']+)' \| sudo tee/gm), ([, line = ""]) => line);
+      const cwd = mkdtempSync(join(tmpdir(), "tonearm-page-"));
+      writeFileSync(join(cwd, "tonearm.yml"), [...echoed, ...shown.map(({ code }) => code)].join("\n"));
+      const output: string[] = [];
+      try {
+        keysCommand(["add", "music-bot"], { cwd, write: (text) => output.push(text) });
+      } finally {
+        rmSync(cwd, { recursive: true });
+      }
+      expect(output.join(), path).toContain("The key for music-bot is");
+    }
   });
 
   test("every option of a built-in plugin in a document exists", () => {

@@ -251,3 +251,76 @@ describe("the log", () => {
     expect(json().repairs).toEqual({ reopen: 0, rejoin: 1, last });
   });
 });
+
+describe("an underrun that does not end", () => {
+  const server = { host: "music.test", receivedRate: 40_000, neededRate: 96_500 };
+  const lasting: Incident = { ...INCIDENT, cause: "network", framesLost: 140, server, wasLasting: true };
+
+  test("is logged when it has lasted five seconds and when it ends, not in between", () => {
+    changes({ openIncident: { ...lasting, wasLasting: undefined } });
+    expect(lines).toEqual([]);
+    changes({ openIncident: lasting, isNowLasting: true });
+    for (let framesLost = 150; framesLost < 2000; framesLost += 10) {
+      clock.advance(500);
+      changes({ openIncident: { ...lasting, framesLost } });
+    }
+    const fields = { cause: "network", framesLost: 140, host: "music.test", receivedKBps: 40, neededKBps: 96.5 };
+    expect(lines).toMatchObject([
+      {
+        message:
+          "audio underrun that does not end: the server music.test delivers too slowly: 40 kB/s, the track needs " +
+          "96.5 kB/s",
+        fields,
+      },
+    ]);
+    expect(json().incidents).toMatchObject([{ isOver: false, framesLost: 1990 }]);
+    changes({ incidents: [{ ...lasting, framesLost: 2000 }] });
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatchObject({ message: "audio underrun ended", fields: { framesLost: 2000 } });
+  });
+
+  test.each([
+    ["the player is destroyed", () => diagnosis.close()],
+    ["its worker is lost", () => diagnosis.onWorkerLost({ isAudible: false })],
+  ])("its end is logged, too, when %s", (_, end) => {
+    changes({ openIncident: lasting, isNowLasting: true });
+    changes({ openIncident: { ...lasting, framesLost: 1718 } });
+    end();
+    end();
+    expect(lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining("audio underrun that does not end"),
+      "audio underrun ended",
+    ]);
+    expect(lines[1]?.fields.framesLost).toBe(1718);
+    expect(unreported).toEqual([]);
+  });
+
+  test("one that has not lasted long is logged when its player is destroyed", () => {
+    changes({ openIncident: INCIDENT });
+    diagnosis.close();
+    expect(lines.map(({ message }) => message)).toEqual(["audio interrupted"]);
+  });
+
+  test.each([
+    [{ host: "music.test", receivedRate: 0, neededRate: undefined }, ": the server music.test sends nothing"],
+    [{ host: "music.test", receivedRate: undefined, neededRate: undefined }, ": waiting for music.test"],
+    [
+      { host: "music.test", receivedRate: 900, neededRate: undefined },
+      ": the server music.test delivers too slowly: 0.9 kB/s",
+    ],
+    [undefined, ""],
+  ])("its line says what is known of the server: %j", (of, said) => {
+    changes({ openIncident: { ...lasting, server: of }, isNowLasting: true });
+    expect(lines[0]?.message).toBe(`audio underrun that does not end${said}`);
+  });
+
+  test("of many, some are logged, with the number of the others", () => {
+    for (let count = 0; count < 100; count++) {
+      changes({ openIncident: lasting, isNowLasting: true });
+      clock.advance(6000);
+      changes({ incidents: [lasting] });
+    }
+    expect(lines.length).toBeLessThan(2 * (5 + 100 / 5 + 1));
+    expect(lines.at(-1)?.message).toBe("audio underrun ended");
+  });
+});

@@ -44,6 +44,17 @@ describe("totals", () => {
     });
   });
 
+  test("an incident that lasts is counted once, while it lasts", () => {
+    const incident: Incident = { ...INCIDENT, wasLasting: true };
+    const quiet = { incidents: [], openIncident: undefined, repairs: [], voice: undefined };
+    totals.addReport(report({ changes: { ...quiet, openIncident: INCIDENT } }));
+    expect(totals.counts.incidents.network).toBe(0);
+    totals.addReport(report({ changes: { ...quiet, openIncident: incident, isNowLasting: true } }));
+    totals.addReport(report({ changes: { ...quiet, openIncident: incident } }));
+    totals.addReport(report({ changes: { ...quiet, incidents: [incident] } }));
+    expect(totals.counts.incidents.network).toBe(1);
+  });
+
   test("the lateness of workers is added class by class", () => {
     const worker = { ...idleWorker(), lateness: [90, 3, 2, 1, 0, 0, 0, 0, 1] };
     totals.addReport({ ...report(), worker });

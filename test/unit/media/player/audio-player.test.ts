@@ -441,7 +441,13 @@ describe("a silent player that should send audio", () => {
     await tick(20);
     expect(player.counts.framesSent).toBe(10);
     const first = player.takeReport(3);
-    expect(first?.audio).toEqual({ mode: "passthrough", input: { codec: "opus", bitrate: 1200 }, queuedMs: 0, heldBytes: 0, usedMs: 3 });
+    expect(first?.audio).toEqual({
+      mode: "passthrough",
+      input: { codec: "opus", bitrate: 1200 },
+      queuedMs: 0,
+      heldBytes: 0,
+      usedMs: 3,
+    });
     const startEpochMs = first?.changes?.openIncident?.startEpochMs;
     await checkHealthFor(5500);
     const report = player.takeReport(0)?.changes;

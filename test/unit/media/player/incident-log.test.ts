@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { INCIDENTS_PER_REPORT } from "../../../../src/bridge/audio-report.ts";
 import { IncidentLog } from "../../../../src/media/player/incident-log.ts";
+import { Upstream } from "../../../../src/media/quota/upstream.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let clock: FakeClock;
@@ -78,5 +79,57 @@ describe("an incident", () => {
       log.end();
     }
     expect(log.takeOver()).toHaveLength(INCIDENTS_PER_REPORT);
+  });
+});
+
+describe("an incident that does not end", () => {
+  /** A second of a track that needs twice of what its server sends: every other frame is missing. */
+  function stutter(upstream?: Upstream): void {
+    for (let frame = 0; frame < 25; frame++) {
+      upstream?.countReceived(new URL("http://user:secret@music.test:81/a.flac?token=secret"), 1600);
+      log.add("network", 1);
+      clock.advance(20);
+      log.addSent();
+      clock.advance(20);
+    }
+    log.check();
+  }
+
+  it("is told of once, after five seconds, and its end knows that", () => {
+    for (let second = 0; second < 5; second++) {
+      stutter();
+      expect(log.takeLasting()).toBeUndefined();
+    }
+    stutter();
+    expect(log.takeLasting()).toBe(true);
+    expect(log.open).toMatchObject({ cause: "network", framesLost: 150, wasLasting: true });
+    for (let second = 0; second < 60; second++) stutter();
+    expect(log.takeLasting()).toBeUndefined();
+    expect(log.takeOver()).toEqual([]);
+    playFor(1500);
+    expect(log.takeOver()).toMatchObject([{ framesLost: 66 * 25, wasLasting: true }]);
+    stutter();
+    expect(log.takeLasting()).toBeUndefined();
+    expect(log.open?.wasLasting).toBeUndefined();
+  });
+
+  it("names the server without credentials, and how fast it sends and should send", () => {
+    const upstream = new Upstream();
+    log = new IncidentLog(clock, () => upstream);
+    void upstream.await(new Promise(() => undefined));
+    stutter(upstream);
+    expect(log.open?.server).toEqual({ host: "music.test:81", receivedRate: undefined, neededRate: undefined });
+    for (let second = 0; second < 9; second++) stutter(upstream);
+    const { host, receivedRate = 0, neededRate = 0 } = log.open?.server ?? {};
+    expect(host).toBe("music.test:81");
+    expect(receivedRate / 40_000).toBeCloseTo(1, 1);
+    expect(neededRate / 80_000).toBeCloseTo(1, 1);
+  });
+
+  it("names no server where none is waited for", () => {
+    const upstream = new Upstream();
+    log = new IncidentLog(clock, () => upstream);
+    for (let second = 0; second < 6; second++) stutter(upstream);
+    expect(log.open?.server).toBeUndefined();
   });
 });

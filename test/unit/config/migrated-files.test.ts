@@ -1,0 +1,210 @@
+// Files that people bring from Lavalink, NodeLink and elsewhere: what starts, and what is said of what has no effect.
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { type LoadedConfig, loadConfig } from "../../../src/config/load-config.ts";
+
+function load(text: string, env: Record<string, string> = {}, name = "application.yml"): LoadedConfig {
+  return loadConfig({
+    args: ["--config", name],
+    env,
+    cwd: "/app",
+    readFile: (path) => (path === `/app/${name}` ? text : undefined),
+    realPath: (path) => path,
+    random: { bytes: (length) => new Uint8Array(length).fill(7), uint32: () => 0, unit: () => 0 },
+    coreCount: 4,
+  });
+}
+
+function refusal(text: string, name?: string): string {
+  try {
+    load(text, {}, name);
+  } catch (error) {
+    return error instanceof Error ? error.message : "";
+  }
+  return "";
+}
+
+function fixture(name: string): string {
+  return readFileSync(new URL(`../../fixtures/config/${name}`, import.meta.url), "utf8");
+}
+
+test("keys of Lavalink 3 are known by name: what replaces them is said, nothing is suggested", () => {
+  const { warnings, notes } = load(fixture("odd-suggestions.yml"));
+  const said = [...warnings, ...notes].join("\n");
+  expect(said).not.toMatch(/did you mean|not a known key/);
+  expect(warnings).toContain(
+    "lavalink.server.ws has no effect: server.port and server.address are used for REST and WebSocket",
+  );
+  for (const name of ["mixer", "odysee", "getyarn", "reddit"])
+    expect(said).toContain(`lavalink.server.sources.${name}`);
+  for (const path of ["lavalink.server.sentryDsn", "lavalink.server.koe", "logging.file", "logging.path"])
+    expect(notes.join()).toContain(path);
+});
+
+test.each([
+  "logging.file: ./logs/lavalink.log",
+  "logging.logback.rollingpolicy.total-size-cap: 1GB",
+  "sentry.traces-sample-rate: 1",
+  "server.tomcat.threads.max: 4",
+  "management.endpoints.web.exposure.include: health",
+])("a key of the Java framework is noted as one without effect: %s", (text) => {
+  const { warnings, notes } = load(text);
+  expect(warnings).toEqual([]);
+  expect(notes.join()).toMatch(/^no effect in Tonearm/);
+});
+
+test("an option of lavasrc at the root is told where it belongs", () => {
+  expect(load("lavasrc.spotify.clientId: x").warnings.join()).toContain("belong below plugins: plugins.lavasrc");
+});
+
+test("a key that resembles none has no suggestion", () => {
+  const text = "lavalink.server: { sources: { kick: true }, wss: 1, speed: 2 }\nfoo.password.bar: 1";
+  const { warnings } = load(text);
+  expect(warnings).toHaveLength(4);
+  expect(warnings.join()).not.toContain("did you mean");
+});
+
+test("of many unknown keys twenty are named", () => {
+  const text = Array.from({ length: 300 }, (_, index) => `lavalink.server.key${index}x: 1`).join("\n");
+  const { warnings } = load(text);
+  expect(warnings).toHaveLength(21);
+  expect(warnings.at(-1)).toBe("280 more names are not known keys");
+});
+
+test("a filter that is misspelt is asked about", () => {
+  expect(load("lavalink.server.filters: { karoke: false, pluginFilter: false }").warnings).toEqual([
+    'application.yml:1:36: lavalink.server.filters: did you mean karaoke by "karoke"?',
+  ]);
+});
+
+test.each([
+  ["LAVALINK_SERVER_PASWORD", "did you mean LAVALINK_SERVER_PASSWORD?"],
+  ["LAVALNK_SERVER_PASSWORD", "did you mean LAVALINK_SERVER_PASSWORD?"],
+  ["TONARM_WORKERS_COUNT", "did you mean TONEARM_WORKERS_COUNT?"],
+  ["SERVER_PROT", "did you mean SERVER_PORT?"],
+  ["SERVER_ADRESS", "did you mean SERVER_ADDRESS?"],
+  ["METRICS_PROMETHEUS_ENABELD", "did you mean METRICS_PROMETHEUS_ENABLED?"],
+  ["LAVALINK_SERVER_RATELIMIT_IP_BLOKS_0", "did you mean LAVALINK_SERVER_RATELIMIT_IP_BLOCKS?"],
+  ["PLUGINS_YOUTUB_ENABLED", "did you mean plugins.youtube?"],
+  ["LAVALINK_SOMETHING_ELSE", "sets no key"],
+])("the variable %s causes a warning: %s", (name, warning) => {
+  const { warnings } = load("", { [name]: "1" });
+  expect(warnings).toEqual([expect.stringContaining(warning)]);
+  expect(warnings[0]).toMatch(/LAVAL|TONARM|SERVER|METRICS|youtub/);
+});
+
+test("variables that panels and other programs set cause no warning", () => {
+  const env = {
+    SERVER_MEMORY: "1024",
+    SERVER_IP: "0.0.0.0",
+    SERVER_NAME: "bot",
+    SERVER_SOFTWARE: "nginx",
+    SERVER_JARFILE: "Lavalink.jar",
+    SERVER_HOST: "x",
+    SENTRY_AUTH: "",
+    TONE: "1",
+    PLUGIN_DIR: "1",
+  };
+  const { warnings, notes } = load("", env);
+  expect({ warnings, notes }).toEqual({ warnings: [], notes: [] });
+});
+
+test("a placeholder without a value does not stop the start in keys without effect", () => {
+  const { warnings, notes } = load(fixture("unset-variable-in-a-key-without-effect.yml"));
+  expect([...warnings, ...notes].join("\n")).toMatch(/sentry\.dsn has no effect[\s\S]*sentry\.environment/);
+});
+
+test.each([
+  ["a part of a text", `sentry.dsn: https://\${KEY}@sentry.test/1`, "sentry.dsn"],
+  ["a number", `lavalink.server.bufferDurationMs: \${BUFFER}`, "lavalink.server.bufferDurationMs"],
+  ["a nested map", `spring: { cloud: { config: { uri: "\${URI}" } } }`, "spring"],
+  ["a map of texts", `sentry.tags: { region: "\${REGION}" }`, "sentry.tags"],
+  ["an item of a list", `spring.profiles: [a, "\${PROFILE}"]`, "spring"],
+  ["a nested default", `sentry.environment: \${A:\${B}}`, "sentry.environment"],
+  [
+    "a source of a plugin that is not there",
+    `plugins.lavasrc.spotify.clientId: \${ID}`,
+    "plugins.lavasrc.spotify.clientId",
+  ],
+  ["an option of a plugin that is off", `plugins.ytdlp: { enabled: false, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
+  ["a plugin named like a member of objects", `plugins.constructor.token: \${TOKEN}`, "plugins.constructor.token"],
+  ["a plugin that nobody knows", `plugins.other.list: [x, "\${TOKEN}"]`, "plugins.other.list.1"],
+])("a placeholder without a value is left out in %s", (_, text, name) => {
+  const { warnings, notes } = load(text);
+  expect([...warnings, ...notes].join("\n")).toContain(name);
+});
+
+test("a placeholder without a value in the version of a Java plugin leaves its name known", () => {
+  const { warnings } = load(`lavalink.plugins: [{ dependency: "a.b:some-plugin:\${VERSION}" }]`);
+  expect(warnings.join()).toContain("some-plugin");
+});
+
+test.each([
+  ["a list", `tonearm.network.allow: [10.0.0.0/8, "\${BLOCK}"]`],
+  ["a part of a text", `server.address: 127.0.0.\${HOST}`],
+  ["a map", `lavalink.server.filters: { karaoke: "\${KARAOKE}" }`],
+  ["a built-in plugin", `plugins.youtube: { enabled: true, oauth: { refreshToken: "\${TOKEN}" } }`],
+  ["a part of lavasrc that is built in", `plugins.lavasrc.flowerytts.voice: \${VOICE}`],
+])("a placeholder without a value stops the start in %s with an effect", (_, text) => {
+  expect(refusal(text)).toMatch(/the environment variable [A-Z]+ is not set; set it, or write \$\{[A-Z]+:default\}/);
+});
+
+test("a placeholder without a value does not count where a variable has the value", () => {
+  const { config } = load(`lavalink.server.password: \${PASSWORD}`, { LAVALINK_SERVER_PASSWORD: "from the variable" });
+  expect(config.server.password.reveal()).toBe("from the variable");
+});
+
+test("a NodeLink configuration gets one sentence that names the page", () => {
+  const long = `${fixture("nodelink-config.js")}\n${"  key: { a: 'x', },\n".repeat(1000)}`;
+  for (const text of [fixture("nodelink-config.js"), long]) {
+    const message = refusal(text, "nodelink-config.js");
+    expect(message).toContain("nodelink-config.js: this is JavaScript, as NodeLink's");
+    expect(message).toContain("docs/how-to/from-nodelink.md");
+    expect(message.split("\n")).toHaveLength(2);
+  }
+});
+
+test.each([
+  ["/* a\n b */ module.exports = {\n  server: {} }", "JavaScript"],
+  ["'use strict'\nconst x = 1", "JavaScript"],
+  ["import { x } from './x.js'\nexport default x", "JavaScript"],
+  ["const config = {\n}", "JavaScript"],
+  ["# comment\n[server]\nport = 2333", "TOML"],
+  ["server.port=2333\nserver.address=0.0.0.0", "name=value"],
+  ["SERVER_PORT=2333", "name=value"],
+  ["\uFEFF! comment\nlavalink.plugins[0].dependency = a:b:c", "name=value"],
+  ["<!DOCTYPE html><html></html>", "HTML"],
+])("a file in another language is recognised: %j", (text, language) => {
+  const message = refusal(text);
+  expect(message).toContain(language);
+  expect(message).toMatch(/Tonearm reads YAML/);
+  expect(message.split("\n")).toHaveLength(2);
+});
+
+test.each([
+  '{ "server": { "port": 7 } }',
+  '{\n  "server": {\n    "port": 7\n  }\n}\n',
+  "// x: 1\nserver.port: 7",
+  "import: x\nserver.port: 7",
+  "export: { default: 1 }\nserver.port: 7",
+  "<<: { server: { port: 7 } }",
+  "server.port: 7 # a = b",
+  '"a=b": 1\nserver.port: 7',
+])("JSON and YAML are read: %j", (text) => {
+  expect(load(text).config.server.port).toBe(7);
+});
+
+test.each([
+  ["0.0.0.0", "1234567", true],
+  ["::", "pass", true],
+  ["0.0.0.0", "12345678", false],
+  ["127.0.0.1", "pass", false],
+  ["localhost", "pass", false],
+])("on %s the password %j is too short: %s", (address, password, isShort) => {
+  const text = `server.address: '${address}'\nlavalink.server.password: '${password}'\ntonearm.dashboard: { password: '${password}', viewerPassword: '${password}' }`;
+  const { warnings } = load(text);
+  const keys = ["lavalink.server.password", "tonearm.dashboard.password", "tonearm.dashboard.viewerPassword"];
+  expect(warnings).toEqual(isShort ? keys.map((key) => expect.stringContaining(`${key} has fewer than 8 char`)) : []);
+  expect(warnings.join()).not.toContain(`${password} `);
+});
