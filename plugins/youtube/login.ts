@@ -1,4 +1,4 @@
-// The operator's login, for the client that accepts one: renews access tokens, and without a refresh token asks the
+// The operator's login, for the clients that accept one: renews access tokens, and without a refresh token asks the
 // operator to log in as on a television. The node stores the resulting refresh token; tokens are never logged. Plugin
 // thread.
 
