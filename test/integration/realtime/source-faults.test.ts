@@ -290,11 +290,11 @@ describe("a site that answers 429", () => {
       refusedMs ??= performance.now();
       return busy(1);
     };
-    // VISIONOS and WEB are asked, each once.
+    // WEB and VISIONOS are asked, each once.
     cleanups.push(youtube.fail({ at: /\/search$/, outcome: refuse, times: 2 }));
     const received = "failed: Invalid status code for search response: 429";
     await expectReported("youtube", "ytsearch:song", {
-      message: expect.stringContaining(`Client [VISIONOS] ${received}\n\nClient [WEB] ${received}`),
+      message: expect.stringContaining(`Client [WEB] ${received}\n\nClient [VISIONOS] ${received}`),
       severity: "suspicious",
     });
     const { length: askedCount } = youtube.asked("search");
@@ -303,8 +303,8 @@ describe("a site that answers 429", () => {
     expect(youtube.asked("search")).toHaveLength(askedCount + 1);
     const again = {
       level: "info",
-      message: "circuit breaker closed for youtube/VISIONOS metadata",
-      fields: { backend: "VISIONOS metadata" },
+      message: "circuit breaker closed for youtube/WEB search",
+      fields: { backend: "WEB search" },
     };
     await expect.poll(() => lines.filter(({ message }) => message === again.message)).toMatchObject([again]);
   });
