@@ -185,7 +185,7 @@ export class Playback {
     { userData, signal }: ResolveRequest,
   ): Promise<string | undefined> {
     const own = string(userData, "oauth-token");
-    const token = own ?? (await this.#parts.login.accessToken(signal));
+    const token = own ?? (await this.#operatorsToken(needsLogin, signal));
     if (token === undefined) {
       if (!needsLogin) return undefined;
       throw new SourceError("unavailable", "this client plays only with a login (oauth)");
@@ -193,6 +193,17 @@ export class Playback {
     if (!/^[\w.~+/=-]{1,4000}$/.test(token))
       throw new SourceError("invalid", "the oauth-token of the track is invalid");
     return token;
+  }
+
+  /** A login that does not work is the error of clients that need it only. */
+  async #operatorsToken(needsLogin: boolean, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      return await this.#parts.login.accessToken(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (needsLogin || !(error instanceof SourceError)) throw error;
+      return undefined;
+    }
   }
 
   #checked(text: string): URL {

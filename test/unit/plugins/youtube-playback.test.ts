@@ -323,6 +323,18 @@ describe("tokens", () => {
     expect(message).not.toContain("not-a-good-one");
   });
 
+  test("tokens of a login are sent by TV_SAMSUNG, which plays without one that is refused", async () => {
+    const login = (refreshToken: string) => ({ clients: ["TV_SAMSUNG"], oauth: { enabled: "true", refreshToken } });
+    const [track] = await open.bench.loadTracks("youtube", "song0000001");
+    const sent: unknown[] = [];
+    for (const refreshToken of [REFRESH_TOKEN, "1//not-a-good-one"]) {
+      await restart((site) => ({ ...site.options, ...login(refreshToken) }));
+      await open.bench.resolve("youtube", track?.encoded ?? "");
+      sent.push(open.site.asked("player").at(-1)?.request.headers.authorization);
+    }
+    expect(sent).toEqual(["Bearer access-token-1", undefined]);
+  });
+
   test("tokens of a track take precedence over those", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB", "TV"] }));
     open.site.player.accessToken = "of-the-track";
