@@ -45,6 +45,7 @@ const playersAsked = () => open.site.asked("player").map(({ clientName }) => cli
 
 describe("a link", () => {
   test("a link is the best Opus of TV_SAMSUNG", async () => {
+    await restart((site) => ({ ...site.options, clients: ["TV_SAMSUNG", "WEB"] }));
     const link = await resolve("song0000001");
     expect([queryOf(link).get("c"), queryOf(link).get("itag"), await statusOf(link)]).toEqual(["TVHTML5", "251", 200]);
     expect(open.site.asked("player").at(-1)?.request.headers["user-agent"]).toContain("Tizen 2.4.0");
