@@ -6,7 +6,7 @@
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";
 import { GoogleVideo, MEDIA_HOST, type OfferedMedia } from "./youtube/google-video.ts";
 import { numbered, VIDEOS } from "./youtube/library.ts";
-import { PlayerAnswers } from "./youtube/player-answers.ts";
+import { EMBED_FLAGS, PlayerAnswers } from "./youtube/player-answers.ts";
 import { type PlayerScript, REVERSE_SCRIPT } from "./youtube/player-scripts.ts";
 import {
   continuationAnswer,
@@ -122,7 +122,7 @@ export class YoutubeSite {
 
   // Pages
 
-  #page({ path, query, body }: SiteRequest): SiteAnswer | undefined {
+  #page({ path, query, body, headers }: SiteRequest): SiteAnswer | undefined {
     const scriptPath = `/s/player/${this.script.id}/player_es6.vflset/en_US/base.js`;
     if (path === "/iframe_api") {
       const widget = `www.youtube.com\\/s\\/player\\/${this.script.id}\\/www-widgetapi.vflset\\/x.js`;
@@ -131,7 +131,10 @@ export class YoutubeSite {
     }
     if (path.startsWith("/s/player/")) return path === scriptPath ? { text: this.script.text } : undefined;
     if (path.startsWith("/embed/")) {
-      const data = { jsUrl: scriptPath, encryptedHostFlags: "host-flags-of-the-day" };
+      // Others get "Error 153", a page without flags.
+      const isEmbedded = /^https?:\/\/(?!\w+\.youtube\.com)/.test(headers.referer ?? "");
+      const isBrowser = headers["user-agent"]?.startsWith("Mozilla/5.0") === true;
+      const data = { jsUrl: scriptPath, ...(isEmbedded && isBrowser && { encryptedHostFlags: EMBED_FLAGS }) };
       return { text: `<!doctype html><script>ytcfg.set(${JSON.stringify(data)});</script>` };
     }
     if (path === "/watch_videos") {

@@ -2,7 +2,8 @@
 
 import { type JsonMembers, type SourceAnswer, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
-import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
+import { askInOrder } from "./ask-in-order.ts";
+import { type ChosenClient, type Host, inOrderFor } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
 import { isVideoId, type ParsedIdentifier, readIdentifier } from "./identifiers.ts";
 import type { Innertube } from "./innertube.ts";
@@ -53,9 +54,10 @@ export class Catalogue {
   async #video(videoId: string, signal: AbortSignal): Promise<SourceAnswer> {
     const { host, innertube, clients } = this.#parts;
     const track = await askInOrder(
-      clients,
+      inOrderFor(clients, "videoLoading"),
       {
         switch: "videoLoading",
+        endpoint: "player",
         isFor: ({ abilities }) => abilities.videos,
         ask: async (identity) => readVideo(await innertube.player(identity, { videoId, signal }), videoId),
       },
@@ -81,11 +83,12 @@ export class Catalogue {
     };
     const errand = {
       switch: "searching",
+      endpoint: "search",
       isFor: ({ abilities }: ClientIdentity) => abilities.search === of,
       ask,
     } as const;
     try {
-      return { kind: "search", tracks: await askInOrder(clients, errand, { host, signal }) };
+      return { kind: "search", tracks: await askInOrder(inOrderFor(clients, "searching"), errand, { host, signal }) };
     } catch (error) {
       signal.throwIfAborted();
       if (hasAnswered) return { kind: "empty" };
@@ -97,9 +100,10 @@ export class Catalogue {
     const { host, clients } = this.#parts;
     const { playlistId, selectedId } = parsed;
     const { name, tracks } = await askInOrder(
-      clients,
+      inOrderFor(clients, "playlistLoading"),
       {
         switch: "playlistLoading",
+        endpoint: "browse",
         isFor: ({ abilities }) => abilities.playlists,
         ask: (identity) => this.#pages(identity, playlistId, signal),
       },
@@ -177,9 +181,10 @@ export class Catalogue {
     const videoId = selectedId !== undefined && isVideoId(selectedId) ? { videoId: selectedId } : {};
     const body = { playlistId, ...videoId };
     const { name, tracks } = await askInOrder(
-      clients,
+      inOrderFor(clients, "playlistLoading"),
       {
         switch: "playlistLoading",
+        endpoint: "next",
         isFor: ({ abilities }) => abilities.mixes,
         ask: async (identity) => {
           const mix = readMix(await innertube.ask(identity, { endpoint: "next", body, signal }));

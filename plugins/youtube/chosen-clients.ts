@@ -1,116 +1,105 @@
-// The clients that the operator has chosen, in order and with their settings; tries one after the other until one
-// succeeds. Plugin thread.
+// The clients that are asked, with their settings: those that the operator names, and ours behind them where those do
+// not play reliably. Plugin thread.
 
-import { type JsonMembers, type PluginHost, SourceError, type SourceErrorKind } from "../../src/plugin-api/plugin.ts";
-import { CLIENTS, type ClientIdentity } from "./clients.ts";
-import { FOLLOWED_VERSION, type YoutubeOptions } from "./manifest.ts";
-import { PrivateVideoError } from "./read-player.ts";
+import type { PluginHost } from "../../src/plugin-api/plugin.ts";
+import { type ClientIdentity, DEFAULT_CLIENTS, DEFAULT_CLIENTS_WITH_LOGIN } from "./clients.ts";
+import { readIdentities } from "./identity-settings.ts";
+import type { YoutubeOptions } from "./manifest.ts";
 
 export type Host = PluginHost<YoutubeOptions>;
 
 type ClientSwitches = YoutubeOptions["clientOptions"][string];
+export type ClientSwitch = keyof ClientSwitches;
 
 /** A client, and what the operator lets it be asked for. */
 export interface ChosenClient {
   readonly identity: ClientIdentity;
   readonly switches: ClientSwitches;
+  /** Ours, behind the operator's. */
+  readonly isAdded: boolean;
 }
 
-/** One request for the first client that can answer it. */
-interface Errand<Value> {
-  /** The switch that allows the request, and the message if it is off. */
-  readonly switch: keyof ClientSwitches;
-  /** Whether a client can answer it. */
-  readonly isFor: (identity: ClientIdentity) => boolean;
-  readonly ask: (identity: ClientIdentity) => Promise<Value>;
-}
-
-const SWITCHED_OFF: Readonly<Record<keyof ClientSwitches, string>> = {
-  playback: "Playback is disabled for this client",
-  videoLoading: "Video loading is disabled for this client",
-  playlistLoading: "Playlist loading is disabled for this client",
-  searching: "Searching is disabled for this client",
-};
+/** Each has four circuit breakers, and a plugin at most 64. */
+const CLIENTS_MAX = 14;
+const UNKNOWN_MAX = 20;
 const ALL_ON: ClientSwitches = { playback: true, videoLoading: true, playlistLoading: true, searching: true };
 
-/** Unknown names are logged and left out. */
+/** Logs what is unknown, left out, or not expected to play. */
 export function chooseClients({ options, log }: Pick<Host, "options" | "log">): ChosenClient[] {
-  const known = new Set(CLIENTS.map(({ name }) => name));
-  const written = [...options.clients, ...Object.keys(options.clientOptions), ...Object.keys(options.clientIdentities)];
-  const unknown = new Set(written.filter((name) => !known.has(name)));
-  if (unknown.size > 0) {
-    const names = CLIENTS.map(({ name }) => name).join(", ");
-    log.warn("option clients: unknown YouTube clients are ignored", {
-      clients: [...unknown].slice(0, 20),
-      known: names,
+  const { identities, problems } = readIdentities(options);
+  for (const problem of problems) log.warn(problem);
+  const settled = new Set([...identities.map(({ name }) => name), ...Object.keys(options.clientIdentities)]);
+  const unknown = [...options.clients, ...Object.keys(options.clientOptions)].filter((name) => !settled.has(name));
+  if (unknown.length > 0) {
+    log.warn("option clients: unknown YouTube clients are ignored; clientIdentities can define them", {
+      clients: [...new Set(unknown)].slice(0, UNKNOWN_MAX),
+      known: identities.map(({ name }) => name).join(", "),
     });
   }
-  const chosen = [...new Set(options.clients)].flatMap((clientName) => {
-    const base = CLIENTS.find(({ name }) => name === clientName);
-    if (base === undefined) return [];
-    return { identity: replaced(base, options), switches: options.clientOptions[clientName] ?? ALL_ON };
-  });
-  if (!chosen.some(({ identity }) => identity.abilities.playback && !identity.needsPlayerScript)) {
-    log.warn("none of the chosen YouTube clients plays without the player script; VISIONOS would");
+  const named = (names: readonly string[]) =>
+    [...new Set(names)].flatMap((name): ChosenClient[] => {
+      const identity = identities.find((one) => one.name === name);
+      if (identity === undefined) return [];
+      return [{ identity, switches: options.clientOptions[name] ?? ALL_ON, isAdded: false }];
+    });
+  const ours = named(options.oauth.enabled ? DEFAULT_CLIENTS_WITH_LOGIN : DEFAULT_CLIENTS);
+  if (options.clients.length === 0) return ours;
+  const own = named(options.clients);
+  const added = addedTo(own, ours, { options, log });
+  const ownMax = CLIENTS_MAX - added.length;
+  if (own.length > ownMax) {
+    const left = own.slice(ownMax).map(({ identity: { name } }) => name);
+    log.warn(`option clients: at most ${ownMax} clients are asked here; the others are ignored`, {
+      clients: left.slice(0, UNKNOWN_MAX),
+    });
   }
-  return chosen;
+  return [...own.slice(0, ownMax), ...added];
+}
+
+/** Those clients, for one kind of request: the ones that are known to fail at it last. */
+export function inOrderFor(clients: readonly ChosenClient[], errand: ClientSwitch): ChosenClient[] {
+  const rankOf = ({ identity: { trouble, isLastForLists }, isAdded }: ChosenClient): number => {
+    if (trouble?.kind === "dead") return 4;
+    const isForLists = errand === "searching" || errand === "playlistLoading";
+    if (isForLists && isLastForLists) return 3;
+    if (isAdded) return 2;
+    return errand === "playback" && trouble?.kind === "cut" ? 1 : 0;
+  };
+  return clients.toSorted((a, b) => rankOf(a) - rankOf(b));
 }
 
 /**
- * The answer of the first client that succeeds. Rejects with a SourceError that lists each client's reason; a private
- * video ends the search.
+ * Ours that are asked behind the operator's, if some of those are known to fail and none is relied on. Logs what is not
+ * expected to play.
  */
-export async function askInOrder<Value>(
-  clients: readonly ChosenClient[],
-  errand: Errand<Value>,
-  { host, signal }: { readonly host: Host; readonly signal: AbortSignal },
-): Promise<Value> {
-  const failures: { readonly name: string; readonly error: SourceError }[] = [];
-  for (const { identity, switches } of clients.filter(({ identity }) => errand.isFor(identity))) {
-    signal.throwIfAborted();
-    const { name } = identity;
-    try {
-      if (!switches[errand.switch]) throw new SourceError("unavailable", SWITCHED_OFF[errand.switch]);
-      return await host
-        .backend(`${name} ${errand.switch === "playback" ? "playback" : "metadata"}`)
-        .run(() => errand.ask(identity));
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof PrivateVideoError || !(error instanceof SourceError)) throw error;
-      host.count(`client-failed-${name}`);
-      failures.push({ name, error });
-    }
-  }
-  throw allFailed(failures);
+function addedTo(
+  own: readonly ChosenClient[],
+  ours: readonly ChosenClient[],
+  { options, log }: Pick<Host, "options" | "log">,
+): readonly ChosenClient[] {
+  const players = own.filter(({ identity }) => identity.abilities.playback);
+  const isSwitchedOff = players.length > 0 && players.every(({ switches }) => !switches.playback);
+  const reasons = players.flatMap((client) => weaknessOf(client, options) ?? []);
+  if (isSwitchedOff || reasons.length < players.length) return [];
+  const names = new Set(own.map(({ identity: { name } }) => name));
+  const missing = ours.filter(({ identity: { name, abilities } }) => abilities.playback && !names.has(name));
+  const areAdded = !options.clientsOnly && players.some(({ identity: { trouble } }) => isFailing(trouble));
+  const missingNames = missing.map(({ identity: { name } }) => name).join(", ");
+  const what = "none of the clients in plugins.youtube.clients plays reliably";
+  const remedy = areAdded
+    ? `${missingNames} are tried after them; remove that option for the built-in order, or set clientsOnly to true`
+    : `add ${missingNames}, or remove that option for the built-in order`;
+  log.warn(`${what}: ${remedy}`, { clients: reasons });
+  return areAdded ? missing.map((client) => ({ ...client, isAdded: true })) : [];
 }
 
-/** The kind is what most deserves attention. */
-function allFailed(failures: readonly { readonly name: string; readonly error: SourceError }[]): SourceError {
-  const order: readonly SourceErrorKind[] = ["unavailable", "unreachable", "busy", "changed"];
-  const kinds = failures.map(({ error }) => error.kind);
-  const kind = order.findLast((candidate) => kinds.includes(candidate)) ?? "unavailable";
-  const head = `(yts.version: ${FOLLOWED_VERSION}) All clients failed to load the item.`;
-  const failureTexts = failures.map(({ name, error }) => `\n\nClient [${name}] failed: ${error.message}`);
-  if (failureTexts.length === 0) failureTexts.push("\n\nNone of the configured clients can be asked for it.");
-  const retryAfterMs = failures.map(({ error }) => error.retryAfterMs).find((waitMs) => waitMs !== undefined);
-  return new SourceError(kind, `${head}${failureTexts.join("")}`, { cause: failures[0]?.error, retryAfterMs });
+function isFailing(trouble: ClientIdentity["trouble"]): boolean {
+  return trouble?.kind === "dead" || trouble?.kind === "cut";
 }
 
-/** With what the operator says it is. */
-function replaced(base: ClientIdentity, { clientIdentities }: YoutubeOptions): ClientIdentity {
-  const own = clientIdentities[base.name];
-  if (own === undefined) return base;
-  const { context: members = [], ...plain } = own;
-  const set = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined && value !== ""));
-  const withUserAgent = own.userAgent !== undefined && "userAgent" in base.context ? { userAgent: own.userAgent } : {};
-  return { ...base, ...set, context: { ...base.context, ...withUserAgent, ...readMembers(members) } };
-}
-
-function readMembers(members: readonly string[]): JsonMembers {
-  const pairs = members.flatMap((text) => {
-    const [, name, value = ""] = /^\s*([A-Za-z]\w{0,63})\s*=(.*)$/s.exec(text) ?? [];
-    if (name === undefined) return [];
-    return [[name, /SdkVersion$/.test(name) && /^\d{1,9}$/.test(value) ? Number(value) : value] as const];
-  });
-  return Object.fromEntries(pairs);
+/** Why a client is not relied on, with its name; undefined if it is. */
+function weaknessOf({ identity }: ChosenClient, { oauth }: YoutubeOptions): string | undefined {
+  const { name, trouble, needsLogin } = identity;
+  if (trouble !== undefined) return `${name} (since ${trouble.since} ${trouble.what})`;
+  return needsLogin && !oauth.enabled ? `${name} (needs a login: oauth.enabled)` : undefined;
 }

@@ -24,8 +24,10 @@ interface PlayerQuestion {
   readonly accessToken?: string | undefined;
 }
 
+export type Endpoint = "player" | "search" | "browse" | "next";
+
 interface Question {
-  readonly endpoint: "player" | "search" | "browse" | "next";
+  readonly endpoint: Endpoint;
   readonly body: JsonMembers;
   readonly signal: AbortSignal;
   /** Visitor data of an earlier answer that this request continues. */
@@ -62,7 +64,7 @@ export class Innertube {
   /** Metadata of a video and its audio links. */
   async player(identity: ClientIdentity, question: PlayerQuestion): Promise<unknown> {
     const { videoId, signal, accessToken } = question;
-    const flags = identity.isEmbedded ? await this.#embedFlags(videoId, signal) : undefined;
+    const flags = identity.isEmbedded ? await this.#embedFlags(identity, videoId, signal) : undefined;
     const ask = () =>
       this.ask(identity, { endpoint: "player", body: playerBody(identity, question, flags), signal, accessToken });
     const answer = await ask();
@@ -72,7 +74,7 @@ export class Innertube {
   }
 
   #contextOf(identity: ClientIdentity, visitorData: string | undefined): JsonMembers {
-    const { clientName, clientVersion, context, isEmbedded } = identity;
+    const { clientName, clientVersion, context, isEmbedded, embedUrl } = identity;
     const { language, region } = this.#host.options;
     return {
       client: {
@@ -82,15 +84,14 @@ export class Innertube {
         gl: region,
         ...context,
         ...(visitorData !== undefined && { visitorData }),
-        ...(isEmbedded && { clientScreen: "EMBED" }),
       },
       user: { lockedSafetyMode: false },
       request: { useSsl: true },
-      ...(isEmbedded && { thirdParty: { embedUrl: "https://google.com" } }),
+      ...(isEmbedded && { thirdParty: { embedUrl } }),
     };
   }
 
-  #read(answer: HttpAnswer, endpoint: Question["endpoint"]): unknown {
+  #read(answer: HttpAnswer, endpoint: Endpoint): unknown {
     const what = endpoint === "player" ? "player api" : endpoint === "search" ? "search" : "playlist";
     if (answer.status < 200 || answer.status > 299) {
       const { kind, retryAfterMs } = this.#host.http.statusError(answer);
@@ -139,10 +140,16 @@ export class Innertube {
   }
 
   /** Flags sent by a player embedded in a page; undefined if the page does not contain them. */
-  async #embedFlags(videoId: string, signal: AbortSignal): Promise<string | undefined> {
+  async #embedFlags(
+    { userAgent, embedUrl }: ClientIdentity,
+    videoId: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     try {
       const url = `https://www.youtube.com/embed/${videoId}`;
-      const page = await this.#host.http.text(url, { signal, sizeBytesMax: PAGE_BYTES_MAX });
+      // Without another site's address and a browser the page has no flags ("Error 153").
+      const headers = { "user-agent": userAgent, referer: embedUrl };
+      const page = await this.#host.http.text(url, { signal, headers, sizeBytesMax: PAGE_BYTES_MAX });
       return /"encryptedHostFlags":"([\w%+/=.-]{1,2000})"/.exec(page)?.[1];
     } catch {
       signal.throwIfAborted();
@@ -154,7 +161,7 @@ export class Innertube {
 
 function playerBody(identity: ClientIdentity, question: PlayerQuestion, flags: string | undefined): JsonMembers {
   const { videoId, signatureTimestamp, poToken } = question;
-  const { playerParams, name } = identity;
+  const { playerParams, clientName } = identity;
   return {
     videoId,
     contentCheckOk: true,
@@ -168,7 +175,7 @@ function playerBody(identity: ClientIdentity, question: PlayerQuestion, flags: s
       },
     },
     ...(poToken !== undefined && { serviceIntegrityDimensions: { poToken } }),
-    ...(name === "TVHTML5_SIMPLY" && { attestationRequest: { omitBotguardData: true } }),
+    ...(clientName === "TVHTML5_SIMPLY" && { attestationRequest: { omitBotguardData: true } }),
   };
 }
 

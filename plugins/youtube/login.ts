@@ -1,4 +1,4 @@
-// The operator's login, for the client that accepts one: renews access tokens, and without a refresh token asks the
+// The operator's login, for the clients that accept one: renews access tokens, and without a refresh token asks the
 // operator to log in as on a television. The node stores the resulting refresh token; tokens are never logged. Plugin
 // thread.
 
@@ -41,11 +41,16 @@ interface Renewal {
   readonly tokenType: string | undefined;
 }
 
+/** The refresh token is not, or no longer, good. */
+class LoginRejectedError extends SourceError {}
+
 export class Login {
   readonly #host: Host;
   readonly #accessTokens: Cache<string>;
   /** Refresh tokens by the configured one that they replace; under the empty key, the token of a login made here. */
   readonly #logins: Cache<string>;
+  /** The refresh token whose refusal was logged: clients that play without a login hide it. */
+  #refused: string | undefined;
   /** A code already logged: the operator may enter it while another thread polls for it. */
   readonly #devices: Cache<Device>;
 
@@ -104,7 +109,10 @@ export class Login {
     const { refreshToken } = this;
     if (refreshToken === undefined) return undefined;
     const make = async (shared: AbortSignal) => {
-      const { accessToken, lifeS, ...renewed } = await this.#renew(refreshToken, shared);
+      const { accessToken, lifeS, ...renewed } = await this.#renew(refreshToken, shared).catch((error: unknown) => {
+        if (error instanceof LoginRejectedError) this.#logRefusal(refreshToken, error);
+        throw error;
+      });
       if (renewed.refreshToken !== undefined && renewed.refreshToken !== refreshToken) {
         this.#logins.set(this.#host.options.oauth.refreshToken ?? "", renewed.refreshToken);
       }
@@ -118,6 +126,12 @@ export class Login {
     this.#accessTokens.delete("");
   }
 
+  #logRefusal(refreshToken: string, { message }: Error): void {
+    if (this.#refused === refreshToken) return;
+    this.#refused = refreshToken;
+    this.#host.log.warn("YouTube login refused: clients that need none are asked without", { reason: message });
+  }
+
   #renew(refreshToken: string, signal: AbortSignal): Promise<Renewal> {
     return this.#host.backend("login").run(async () => {
       const { clientId, clientSecret } = await this.#application(signal);
@@ -126,7 +140,7 @@ export class Login {
       const accessToken = string(tree, "access_token");
       if (accessToken === undefined) {
         const reason = string(tree, "error")?.slice(0, 100) ?? `HTTP ${status}`;
-        throw new SourceError(
+        throw new LoginRejectedError(
           "unavailable",
           `YouTube did not accept the refresh token of oauth (${reason}); log in again`,
         );

@@ -3,10 +3,13 @@
 
 import type { OptionValues } from "../../src/plugin-api/plugin.ts";
 import type { BuiltinManifest } from "../builtin-manifest.ts";
-import { DEFAULT_CLIENTS } from "./clients.ts";
+import { CHROME } from "./clients.ts";
 
 /** The version of youtube-source whose behaviour and messages this plugin copies. */
 export const FOLLOWED_VERSION = "1.18.2";
+
+/** Of `playerParams`, where an empty text means none. */
+export const BUILT_IN = "built in";
 
 export const YOUTUBE_MANIFEST = {
   name: "youtube",
@@ -23,6 +26,7 @@ export const YOUTUBE_MANIFEST = {
     },
   ],
   siteHosts: ["youtube.com", "googlevideo.com", "youtubei.googleapis.com"],
+  userAgent: CHROME,
   aliases: [{ name: "youtube-plugin", version: FOLLOWED_VERSION }],
   config: {
     allowSearch: { type: "flag", default: true, meaning: "answer `ytsearch:` and `ytmsearch:`" },
@@ -34,8 +38,12 @@ export const YOUTUBE_MANIFEST = {
     },
     clients: {
       type: "texts",
-      default: DEFAULT_CLIENTS,
-      meaning: "the identities with which YouTube is asked, in order",
+      meaning: "the identities with which YouTube is asked, in order; default: those that play now",
+    },
+    clientsOnly: {
+      type: "flag",
+      default: false,
+      meaning: "do not ask other clients where none of `clients` plays reliably",
     },
     clientOptions: {
       type: "named",
@@ -49,20 +57,40 @@ export const YOUTUBE_MANIFEST = {
     },
     clientIdentities: {
       type: "named",
-      meaning: "overrides a client's parameters, by client name; members that are not set keep their values",
+      meaning:
+        "overrides a client's parameters, by client name; members that are not set keep their values. Another name " +
+        "adds a client, which needs clientName, clientNumber and clientVersion",
       members: {
         clientName: { type: "text", meaning: "the name that YouTube knows it by" },
         clientNumber: { type: "integer", min: 1, max: 1000, meaning: "its number" },
         clientVersion: { type: "text", meaning: "its version" },
         userAgent: { type: "text", meaning: "its User-Agent" },
         host: { type: "text", meaning: "the host that it asks" },
-        playerParams: { type: "text", meaning: "`params` of its player requests" },
-        context: { type: "texts", meaning: "further members of its context, each as `name=value`" },
+        playerParams: { type: "text", default: BUILT_IN, meaning: "`params` of its player requests; empty: none" },
+        context: {
+          type: "texts",
+          meaning: "further members of its context, each as `name=value`; `name=` removes one",
+        },
+        needsPlayerScript: { type: "flag", meaning: "its links are locked and need the player script" },
+        takesTokens: { type: "flag", meaning: "send it tokens of `pot`" },
+        takesLogin: { type: "flag", meaning: "send it the login" },
+        needsLogin: { type: "flag", meaning: "do not ask it for audio without a login" },
+        isEmbedded: { type: "flag", meaning: "it acts as a player embedded in a page" },
+        embedUrl: { type: "text", meaning: "the address of that page" },
+        playback: { type: "flag", meaning: "it offers audio" },
+        videos: { type: "flag", meaning: "it knows what a video is" },
+        playlists: { type: "flag", meaning: "it knows playlists" },
+        mixes: { type: "flag", meaning: "it knows mixes" },
+        search: {
+          type: "choice",
+          names: ["videos", "music", "none"],
+          meaning: "what it searches: `ytsearch:`, `ytmsearch:`, or neither",
+        },
       },
     },
     pot: {
       type: "group",
-      meaning: "proof-of-origin tokens, for WEB and WEBEMBEDDED",
+      meaning: "proof-of-origin tokens, for clients that take them (WEB, WEBEMBEDDED)",
       members: {
         token: { type: "secret", default: "", meaning: "a token; only together with visitorData" },
         visitorData: { type: "secret", default: "", meaning: "the visitor that the token is for" },
@@ -71,7 +99,7 @@ export const YOUTUBE_MANIFEST = {
     },
     oauth: {
       type: "group",
-      meaning: "a login of the operator's own, for the client TV; Google may close the account",
+      meaning: "a login of the operator's own, for clients that take one; Google may close the account",
       members: {
         enabled: { type: "flag", default: false, meaning: "use it" },
         refreshToken: { type: "secret", meaning: "the token that a login has left" },

@@ -4,7 +4,8 @@
 
 import { type Cache, type Playable, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
-import { askInOrder, type ChosenClient, type Host } from "./chosen-clients.ts";
+import { askInOrder } from "./ask-in-order.ts";
+import { type ChosenClient, type Host, inOrderFor } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
 import { chooseFormat, hlsManifestOf } from "./formats.ts";
 import { isVideoId } from "./identifiers.ts";
@@ -67,6 +68,7 @@ export class Playback {
       this.#inOrder(videoId, request, refusedCount),
       {
         switch: "playback",
+        endpoint: "player",
         isFor: ({ abilities }) => abilities.playback,
         ask: async (identity) => {
           const playable = await this.#ask({ identity, videoId, request });
@@ -98,7 +100,7 @@ export class Playback {
       if (name === last) return refusedCount < 2 ? -1 : 2;
       return (this.#refusals.get(name)?.length ?? 0) >= REFUSALS_MAX ? 1 : 0;
     };
-    return this.#parts.clients.toSorted((a, b) => rankOf(a) - rankOf(b));
+    return inOrderFor(this.#parts.clients, "playback").toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 
   async #ask(asking: Asking): Promise<Playable> {
@@ -133,12 +135,12 @@ export class Playback {
     const question = { videoId, signal, signatureTimestamp, poToken };
     if (!identity.takesLogin) return innertube.player(identity, question);
     try {
-      return await innertube.player(identity, { ...question, accessToken: await this.#accessToken(request) });
+      return await innertube.player(identity, { ...question, accessToken: await this.#accessToken(identity, request) });
     } catch (error) {
       const isOwn = string(request.userData, "oauth-token") !== undefined;
       if (isOwn || !(error instanceof LoginRefusedError)) throw error;
       login.forget();
-      return innertube.player(identity, { ...question, accessToken: await this.#accessToken(request) });
+      return innertube.player(identity, { ...question, accessToken: await this.#accessToken(identity, request) });
     }
   }
 
@@ -177,14 +179,31 @@ export class Playback {
     return solved;
   }
 
-  /** A track's own login goes before the operator's. */
-  async #accessToken({ userData, signal }: ResolveRequest): Promise<string> {
+  /** A track's own login goes before the operator's. Undefined: there is none, and the client plays without. */
+  async #accessToken(
+    { needsLogin }: ClientIdentity,
+    { userData, signal }: ResolveRequest,
+  ): Promise<string | undefined> {
     const own = string(userData, "oauth-token");
-    const token = own ?? (await this.#parts.login.accessToken(signal));
-    if (token === undefined) throw new SourceError("unavailable", "this client plays only with a login (oauth)");
+    const token = own ?? (await this.#operatorsToken(needsLogin, signal));
+    if (token === undefined) {
+      if (!needsLogin) return undefined;
+      throw new SourceError("unavailable", "this client plays only with a login (oauth)");
+    }
     if (!/^[\w.~+/=-]{1,4000}$/.test(token))
       throw new SourceError("invalid", "the oauth-token of the track is invalid");
     return token;
+  }
+
+  /** A login that does not work is the error of clients that need it only. */
+  async #operatorsToken(needsLogin: boolean, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      return await this.#parts.login.accessToken(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (needsLogin || !(error instanceof SourceError)) throw error;
+      return undefined;
+    }
   }
 
   #checked(text: string): URL {

@@ -2,6 +2,7 @@
 // those of Lavalink's youtube-source. Plugin thread.
 
 import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { BotCheckError, isBotCheck } from "./bot-check.ts";
 import { label, list, member, number, string, wholeLabel } from "./read-json.ts";
 import { artworkOf, toTrack } from "./read-tracks.ts";
 
@@ -10,7 +11,6 @@ export class PrivateVideoError extends SourceError {}
 
 /** Another client may know more, but not this one. */
 const LOADING_FAILED = "Loading information for video failed";
-const BOT_CHECK = /not a bot/i;
 const RATE_LIMIT = /try again later/i;
 const AGE_WORDS = "This video may be inappropriate for some users";
 const EMBED_WORDS = "Playback on other websites has been disabled by the video owner";
@@ -56,6 +56,7 @@ export function checkPlayability(answer: unknown): void {
   const block = member(answer, "playabilityStatus");
   const status = string(block, "status");
   if (status === undefined) throw new SourceError("changed", "No playability status block.");
+  if (isBotCheck(answer)) throw new BotCheckError();
   if (status !== "OK") throw troubleOf(status, block);
 }
 
@@ -88,8 +89,7 @@ function troubleOf(status: string, block: unknown): SourceError {
 function loginTrouble(reason: string): SourceError {
   if (reason.includes("This video is private")) return new PrivateVideoError("unavailable", "This is a private video.");
   if (reason.includes(AGE_WORDS)) return unavailable("This video requires age verification.");
-  // Meant for the address that asked, not for the video: the backend must pause.
-  return new SourceError(BOT_CHECK.test(reason) ? "busy" : "unavailable", "This video requires login.");
+  return unavailable("This video requires login.");
 }
 
 function unplayableTrouble(reason: string, block: unknown): SourceError {

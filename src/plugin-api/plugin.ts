@@ -75,8 +75,8 @@ export type OptionType =
       readonly min: number;
       readonly max: number;
     })
-  | (Described & { readonly type: "flag"; readonly default: boolean })
-  | (Described & { readonly type: "choice"; readonly names: readonly string[]; readonly default: string })
+  | (Described & { readonly type: "flag"; readonly default?: boolean })
+  | (Described & { readonly type: "choice"; readonly names: readonly string[]; readonly default?: string })
   | (Described & { readonly type: "texts"; readonly default?: readonly string[] })
   /** Nested options. */
   | (Described & { readonly type: "group"; readonly members: OptionSchema })
@@ -90,9 +90,13 @@ export type OptionValues<Schema extends OptionSchema> = {
   readonly [Name in keyof Schema]: OptionValue<Schema[Name]>;
 };
 type OptionValue<Type extends OptionType> = Type extends { readonly type: "flag" }
-  ? boolean
+  ? Type extends { readonly default: boolean }
+    ? boolean
+    : boolean | undefined
   : Type extends { readonly type: "choice"; readonly names: readonly (infer Name)[] }
-    ? Name
+    ? Type extends { readonly default: string }
+      ? Name
+      : Name | undefined
     : Type extends { readonly type: "texts" }
       ? readonly string[]
       : Type extends { readonly type: "group"; readonly members: infer Members extends OptionSchema }

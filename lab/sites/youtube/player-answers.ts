@@ -25,15 +25,20 @@ interface Parts {
   readonly script: () => PlayerScript;
 }
 
+/** What the page of an embedded player gives to browsers on other sites, and its player sends. */
+export const EMBED_FLAGS = "host-flags-of-the-day";
+
 export class PlayerAnswers {
   /** By the name in the context; clients not named: open. */
   readonly offers = new Map<string, Offer>([
-    ...(["MWEB", "WEB_EMBEDDED_PLAYER", "TVHTML5", "TVHTML5_SIMPLY"] as const).map((name) => [name, "locked"] as const),
+    ...(["MWEB", "WEB_CREATOR", "WEB_EMBEDDED_PLAYER", "TVHTML5", "TVHTML5_SIMPLY"] as const).map(
+      (name) => [name, "locked"] as const,
+    ),
     ["WEB", "sabr"],
   ]);
   /** Clients that are offered no Opus. */
   readonly withoutOpus = new Set(["IOS"]);
-  /** The login that TVHTML5 has to send; undefined: none is valid. */
+  /** The login that TVHTML5 7.x has to send, and 5.x may send; undefined: none is valid. */
   accessToken: string | undefined;
   /** `lastModified` of all offered formats. */
   lastModified = "1753333181840409";
@@ -64,7 +69,13 @@ export class PlayerAnswers {
   answer(question: PlayerQuestion): object {
     const { body, clientName, authorization, from } = question;
     const video = VIDEOS.find(({ id }) => id === body.videoId);
-    if (clientName === "TVHTML5" && !this.#isLoggedIn(authorization)) return { status: 401, json: { error: {} } };
+    const needsLogin = clientName === "WEB_CREATOR" || (clientName === "TVHTML5" && !versionOf(body).startsWith("5."));
+    if ((needsLogin || authorization) && !this.#isLoggedIn(authorization)) {
+      return { status: 401, json: { error: {} } };
+    }
+    if (clientName === "WEB_EMBEDDED_PLAYER" && !JSON.stringify(body).includes(EMBED_FLAGS)) {
+      return { playabilityStatus: { status: "ERROR", reason: "Video player configuration error" } };
+    }
     if (video === undefined) return { playabilityStatus: { status: "ERROR", reason: "This video is unavailable" } };
     const status = this.#statusOf(video, clientName);
     const details = this.#details(video);
@@ -166,6 +177,10 @@ export class PlayerAnswers {
     const s = isRightTimestamp ? lockedSignature : `x${lockedSignature}`;
     return { ...base, signatureCipher: new URLSearchParams({ s, sp: "sig", url }).toString() };
   }
+}
+
+function versionOf(body: PlayerQuestion["body"]): string {
+  return /"clientVersion":"([^"]*)"/.exec(JSON.stringify(body))?.[1] ?? "";
 }
 
 interface Format {

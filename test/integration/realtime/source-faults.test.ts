@@ -18,11 +18,11 @@ import { type ExceptionView, pathsIn } from "../../support/upstream-test-environ
 
 const PAGE = "https://soundcloud.com/stand-ins";
 const API = "https://api-v2.soundcloud.com";
-const INNERTUBE = "https://youtubei.googleapis.com/youtubei/v1";
+const INNERTUBE = "https://www.youtube.com/youtubei/v1";
 const FIFTY_MEGABYTES = Buffer.alloc(50 * 1024 * 1024, "[");
 /** Made before anything plays: it blocks this thread for a while. */
 const ITEMS = Array.from({ length: 100_000 }, (_, index) => playlistVideoRenderer(numbered(index)));
-const LARGE_LIST = playlistAnswer("VISIONOS", { title: "All", token: undefined, items: ITEMS }, false);
+const LARGE_LIST = playlistAnswer("WEB", { title: "All", token: undefined, items: ITEMS }, false);
 const HUNDRED_THOUSAND = Buffer.from(JSON.stringify(LARGE_LIST));
 
 /** Longer than the node's own pause. */
@@ -209,7 +209,7 @@ describe("youtube answers", () => {
       await expectReported("youtube", "ytsearch:song", {
         severity,
         cause: expect.stringContaining(`SourceError: ${cause}`),
-        message: expect.stringContaining(`${head}\n\nClient [VISIONOS] failed: ${cause}`),
+        message: expect.stringContaining(`${head}\n\nClient [WEB] failed: ${cause}`),
       });
     },
   );
@@ -237,7 +237,7 @@ describe("youtube answers", () => {
 
   it("youtube answers 100,000 entries at once: the load fails with an error that says so", async () => {
     cleanups.push(youtube.fail({ at: /\/browse$/, outcome: { bytes: HUNDRED_THOUSAND } }));
-    const message = expect.stringContaining(`[VISIONOS] failed: ${INNERTUBE}/browse sent more than 8388608 bytes`);
+    const message = expect.stringContaining(`[WEB] failed: ${INNERTUBE}/browse sent more than 8388608 bytes`);
     await expectReported("youtube", "PLmany", { severity: "suspicious", message });
   });
 });
@@ -290,11 +290,11 @@ describe("a site that answers 429", () => {
       refusedMs ??= performance.now();
       return busy(1);
     };
-    // VISIONOS and WEB are asked, each once.
+    // WEB and VISIONOS are asked, each once.
     cleanups.push(youtube.fail({ at: /\/search$/, outcome: refuse, times: 2 }));
     const received = "failed: Invalid status code for search response: 429";
     await expectReported("youtube", "ytsearch:song", {
-      message: expect.stringContaining(`Client [VISIONOS] ${received}\n\nClient [WEB] ${received}`),
+      message: expect.stringContaining(`Client [WEB] ${received}\n\nClient [VISIONOS] ${received}`),
       severity: "suspicious",
     });
     const { length: askedCount } = youtube.asked("search");
@@ -303,8 +303,8 @@ describe("a site that answers 429", () => {
     expect(youtube.asked("search")).toHaveLength(askedCount + 1);
     const again = {
       level: "info",
-      message: "circuit breaker closed for youtube/VISIONOS metadata",
-      fields: { backend: "VISIONOS metadata" },
+      message: "circuit breaker closed for youtube/WEB search",
+      fields: { backend: "WEB search" },
     };
     await expect.poll(() => lines.filter(({ message }) => message === again.message)).toMatchObject([again]);
   });

@@ -11,6 +11,7 @@ import { TwitchSite } from "../../../lab/sites/twitch.ts";
 import { webmTones } from "../../../lab/sites/youtube/songs.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { BOT_CHECK_REMEDY } from "../../../plugins/youtube/bot-check.ts";
 import { FOLLOWED_VERSION } from "../../../plugins/youtube/manifest.ts";
 import { firstFound } from "../../support/first-found.ts";
 import { MusicCall } from "../../support/music-call.ts";
@@ -103,7 +104,8 @@ describe.concurrent("a track", () => {
     });
     const call = await play("https://www.youtube.com/watch?v=region00001");
     const reason = "The uploader has not made this video available in your country";
-    const received = ["VISIONOS", "WEB", "WEBEMBEDDED"].map((name) => `\n\nClient [${name}] failed: ${reason}`);
+    const clients = ["TV_SAMSUNG", "VISIONOS", "WEB", "WEBEMBEDDED"];
+    const received = clients.map((name) => `\n\nClient [${name}] failed: ${reason}`);
     await expectReported(call, "loadFailed", {
       message: `${ALL_FAILED}${received.join("")}`,
       severity: "common",
@@ -151,11 +153,11 @@ describe.concurrent("a track", () => {
     cleanups.push(youtube.fail({ at: /videoplayback$/, outcome: refuseLater }));
     const call = await play(VIDEO);
     // The client whose links were refused again is asked last by now.
-    const received = ["WEB", "WEBEMBEDDED", "VISIONOS"].map(
+    const received = ["VISIONOS", "WEB", "WEBEMBEDDED", "TV_SAMSUNG"].map(
       (name) => `Client [${name}] failed: This video requires login.`,
     );
     await expectReported(call, "finished", {
-      message: `youtube: ${ALL_FAILED}\n\n${received.join("\n\n")}`,
+      message: `youtube: ${ALL_FAILED}\n\n${[...received, BOT_CHECK_REMEDY].join("\n\n")}`,
       severity: "suspicious",
     });
     await call.untilSilent();

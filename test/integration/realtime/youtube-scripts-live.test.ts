@@ -71,7 +71,7 @@ describe("a video", () => {
 
   it("a video that requires a login fails with an error that says so", async () => {
     const call = await play("login000001");
-    const received = ["VISIONOS", "WEB", "WEBEMBEDDED"].map(
+    const received = ["TV_SAMSUNG", "VISIONOS", "WEB", "WEBEMBEDDED"].map(
       (name) => `Client [${name}] failed: This video requires login.`,
     );
     expect(await exceptionOf(call)).toMatchObject({

@@ -183,6 +183,20 @@ describe("a login", () => {
     expect([loginWith(oauth).refreshToken, loginWith().refreshToken]).toEqual(["the-next", undefined]);
   });
 
+  test("a refresh token that is refused is logged once, and not shown", async () => {
+    answers = [{ error: "invalid_grant" }, { error: "invalid_grant" }];
+    const login = loginWith({ refreshToken: "not-good" });
+    await expect(login.accessToken(signal)).rejects.toThrow("(invalid_grant); log in again");
+    await expect(login.accessToken(signal)).rejects.toThrow("(invalid_grant); log in again");
+    expect(lines).toEqual([
+      [
+        expect.stringContaining("login refused"),
+        { reason: expect.stringContaining("refresh token of oauth (invalid_grant)") },
+      ],
+    ]);
+    expect(JSON.stringify(lines)).not.toContain("not-good");
+  });
+
   test("a refresh token is exchanged for YouTube's raw answer, and nothing of it is stored", async () => {
     answers = [{ ...TOKENS, scope: "tv", token_type: "Bearer", more: 1 }, { error: "invalid_grant" }];
     const login = loginWith();

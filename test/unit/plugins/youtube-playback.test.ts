@@ -44,8 +44,20 @@ const queryOf = ({ url }: Link) => new URL(url).searchParams;
 const playersAsked = () => open.site.asked("player").map(({ clientName }) => clientName);
 
 describe("a link", () => {
-  test("a link is the best Opus of VISIONOS, without a script", async () => {
-    await restart((site) => ({ ...site.options, clients: ["MUSIC", "VISIONOS"] }));
+  test("a link is the best Opus of TV_SAMSUNG", async () => {
+    await restart((site) => ({ ...site.options, clients: ["TV_SAMSUNG", "WEB"] }));
+    const link = await resolve("song0000001");
+    expect([queryOf(link).get("c"), queryOf(link).get("itag"), await statusOf(link)]).toEqual(["TVHTML5", "251", 200]);
+    expect(open.site.asked("player").at(-1)?.request.headers["user-agent"]).toContain("Tizen 2.4.0");
+  });
+
+  test("a link of VISIONOS needs no script, and is used where there is none", async () => {
+    open.site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
+    expect(queryOf(await resolve("song0000001")).get("c")).toBe("VISIONOS");
+  });
+
+  test("a link of VISIONOS is its best Opus", async () => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS"] }));
     const link = await resolve("song0000001");
     expect(queryOf(link).get("itag")).toBe("251");
     expect(link).toMatchObject({
@@ -82,6 +94,7 @@ describe("a link", () => {
   });
 
   test("a link of a live stream is its HLS playlist", async () => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS"] }));
     const link = await resolve("live0000001");
     expect(new URL(link.url).pathname).toContain("live.m3u8");
     expect([link.rangeStep, link.variant]).toEqual([undefined, undefined]);
@@ -128,7 +141,7 @@ describe("a link", () => {
     expect(await statusOf(link)).toBe(200);
     const asked = open.site.asked("player").at(-1)?.body;
     expect(JSON.stringify(asked)).toContain('"encryptedHostFlags":"host-flags-of-the-day"');
-    expect(asked?.context).toMatchObject({ thirdParty: { embedUrl: "https://google.com" } });
+    expect(asked?.context).toMatchObject({ thirdParty: { embedUrl: "https://www.reddit.com/" } });
   });
 
   test("a link of a video that demands a reload is requested with another visitor", async () => {
@@ -154,6 +167,7 @@ describe("a refused link", () => {
   });
 
   test("a refused link is renewed by the same client, then by another, and continues with the same format", async () => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS", "WEBEMBEDDED"] }));
     const first = await resolve("song0000001");
     open.site.expireLinks();
     expect(await statusOf(first)).toBe(403);
@@ -173,6 +187,7 @@ describe("a refused link", () => {
   });
 
   test("a client whose links are refused repeatedly is tried last for other videos, too", async () => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS", "WEB"] }));
     open.site.player.offers.set("WEB", "open");
     for (const id of ["song0000001", "song0000002", "song-_00003"]) {
       await resolve(id);
@@ -182,6 +197,7 @@ describe("a refused link", () => {
   });
 
   test("a video whose links are refused repeatedly does not change which client is tried for others", async () => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS", "WEB"] }));
     open.site.player.offers.set("WEB", "open");
     for (let count = 0; count < 4; count++) {
       await resolve("song0000001", { reason: "expiring" });
@@ -306,6 +322,18 @@ describe("tokens", () => {
     const { message } = await troubleWith(resolve("song0000001"));
     expect(message).toContain("YouTube did not accept the refresh token of oauth (invalid_grant); log in again");
     expect(message).not.toContain("not-a-good-one");
+  });
+
+  test("tokens of a login are sent by TV_SAMSUNG, which plays without one that is refused", async () => {
+    const login = (refreshToken: string) => ({ clients: ["TV_SAMSUNG"], oauth: { enabled: "true", refreshToken } });
+    const [track] = await open.bench.loadTracks("youtube", "song0000001");
+    const sent: unknown[] = [];
+    for (const refreshToken of [REFRESH_TOKEN, "1//not-a-good-one"]) {
+      await restart((site) => ({ ...site.options, ...login(refreshToken) }));
+      await open.bench.resolve("youtube", track?.encoded ?? "");
+      sent.push(open.site.asked("player").at(-1)?.request.headers.authorization);
+    }
+    expect(sent).toEqual(["Bearer access-token-1", undefined]);
   });
 
   test("tokens of a track take precedence over those", async () => {

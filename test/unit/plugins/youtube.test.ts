@@ -1,7 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { chooseClients } from "../../../plugins/youtube/chosen-clients.ts";
-import type { YoutubeOptions } from "../../../plugins/youtube/manifest.ts";
-import type { PluginLogger } from "../../../src/plugin-api/plugin.ts";
 import { troubleWith } from "../../support/plugin-bench.ts";
 import { startYoutubeBench, type YoutubeBench, type YoutubeBenchOptions } from "../../support/youtube-bench.ts";
 
@@ -94,7 +91,7 @@ describe("a video", () => {
     const first = await troubleWith(load("song0000001"));
     expect(first.message).toContain("Invalid status code for player api response: 429");
     const askedCount = open.site.asked("player").length;
-    expect((await troubleWith(load("song0000002"))).message).toContain("metadata is open until ");
+    expect((await troubleWith(load("song0000002"))).message).toContain("VISIONOS player is open until ");
     expect(open.site.asked("player").length).toBe(askedCount);
   });
 });
@@ -129,12 +126,12 @@ describe("a search", () => {
 
   test("a search without results ends there", async () => {
     expect(await load("ytsearch:nothing")).toEqual({ kind: "empty" });
-    expect(clientsAsked("search")).toEqual(["VISIONOS"]);
+    expect(clientsAsked("search")).toEqual(["WEB"]);
   });
 
   test("a search with an unrecognised answer is tried with the next client", async () => {
     expect(await load("ytsearch:new shape")).toEqual({ kind: "empty" });
-    expect(clientsAsked("search")).toEqual(["VISIONOS", "WEB"]);
+    expect(clientsAsked("search")).toEqual(["WEB", "VISIONOS"]);
   });
 
   test("a search without words is empty without a request", async () => {
@@ -213,7 +210,7 @@ describe("a playlist", () => {
 
   test("a missing playlist is reported in YouTube's words", async () => {
     const { message } = await troubleWith(load("PLnowhere"));
-    expect(message).toContain("Client [VISIONOS] failed: The playlist does not exist.");
+    expect(message).toContain("Client [WEB] failed: The playlist does not exist.");
   });
 
   test("a playlist without tracks is reported", async () => {
@@ -257,22 +254,6 @@ describe("the options", () => {
     await restart(() => ({ clients: ["TVHTML5EMBEDDED", "IOS", "WEB"] }));
     await idsOf("ytsearch:song");
     expect(clientsAsked("search")).toEqual(["IOS"]);
-  });
-
-  test("unknown client names are logged, and so is a choice that plays nothing without the script", () => {
-    const lines: unknown[] = [];
-    // Only the members used.
-    const log = { warn: (message: string, fields?: object) => void lines.push([message, fields]) } as PluginLogger;
-    const options = {
-      clients: ["WEB", "VISIONARY"],
-      clientOptions: {},
-      clientIdentities: {},
-    } as unknown as YoutubeOptions; // only the members used
-    expect(chooseClients({ log, options }).map(({ identity }) => identity.name)).toEqual(["WEB"]);
-    expect(lines).toMatchObject([
-      [expect.stringContaining("are ignored"), { clients: ["VISIONARY"] }],
-      [expect.stringContaining("VISIONOS would"), undefined],
-    ]);
   });
 
   test("the options replace a client's parameters", async () => {
