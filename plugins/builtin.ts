@@ -37,8 +37,10 @@ export interface BuiltinPlugin {
 /** The configuration of a plugin and the keys around it. */
 export interface Configured {
   readonly config: NodeConfig;
-  /** `plugins.<name>`. */
+  /** `plugins.<name>`, without the members that every plugin has. */
   readonly own: PlainTreeMap;
+  /** Whether `plugins.<name>` has any member, of those that every plugin has too, but `enabled`. */
+  readonly isConfigured: boolean;
   /** The value at `plugins.<name>.<…>` of Lavalink's plugins, by path; undefined if not set. */
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
 }
@@ -50,10 +52,8 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     rank: "first",
     module: "youtube/plugin.js",
     // Off unless configured, like Lavalink's plugin, with which its former source is `false`.
-    isOn: ({ config, own }) =>
-      Object.keys(own).length > 0 ||
-      config.plugins.javaNames.includes("youtube-plugin") ||
-      config.sources.youtube === true,
+    isOn: ({ config, isConfigured }) =>
+      isConfigured || config.plugins.javaNames.includes("youtube-plugin") || config.sources.youtube === true,
     options: ({ config }) => ({ playlistPages: String(config.youtube.playlistPagesMax) }),
   },
   {

@@ -3,9 +3,8 @@
 
 import { type HttpAnswer, SourceError } from "../../src/plugin-api/plugin.ts";
 
-/** Headers of a browser: without them the wall appears sooner. */
+/** Headers of a browser, besides the manifest's `userAgent`: without them the wall appears sooner. */
 export const BROWSER_HEADERS = {
-  "user-agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
   accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
   "accept-language": "en-US,en;q=0.5",
 };

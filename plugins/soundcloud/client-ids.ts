@@ -4,9 +4,8 @@
 import { type Cache, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 
 const HOME = "https://soundcloud.com/";
-/** The web site answers browsers. */
+/** The web site answers browsers; the manifest has their `userAgent`. */
 const BROWSER_HEADERS = {
-  "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
   accept: "text/html,application/xhtml+xml,*/*;q=0.8",
   "accept-language": "en-US,en;q=0.5",
 };

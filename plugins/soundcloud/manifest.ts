@@ -43,6 +43,7 @@ export const SOUNDCLOUD_MANIFEST = {
       meaning: "entries of a user's tracks, likes or reposts that are loaded; one request for every 200 of them",
     },
   },
+  userAgent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
   siteHosts: ["soundcloud.com", "sndcdn.com", "soundcloud.cloud"],
   sources: [
     {

@@ -64,7 +64,8 @@ const WEB_HOST = "www.youtube.com";
 const APP_HOST = "youtubei.googleapis.com";
 const WEB_PARAMS = "2AMB";
 const APP_PARAMS = "CgIIAdgDAQ%3D%3D";
-const EMBED_URL = "https://www.reddit.com/";
+/** A page of another site that embeds the player: YouTube answers requests without one as Referer incompletely. */
+export const EMBED_URL = "https://www.reddit.com/";
 /** A browser's, for pages and the player script. */
 export const CHROME =
   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";

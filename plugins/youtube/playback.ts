@@ -93,11 +93,16 @@ export class Playback {
     return refusedCount;
   }
 
-  /** The configured order; but a playing video stays with its client, which is given up after a second refusal. */
+  /**
+   * The configured order, but those that would have to wait for the player script last. A playing video stays with its
+   * client, which is given up after a second refusal.
+   */
   #inOrder(videoId: string, { reason }: ResolveRequest, refusedCount: number): ChosenClient[] {
     const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
-    const rankOf = ({ identity: { name } }: ChosenClient): number => {
-      if (name === last) return refusedCount < 2 ? -1 : 2;
+    const { isReady } = this.#parts.unlocker;
+    const rankOf = ({ identity: { name, needsPlayerScript } }: ChosenClient): number => {
+      if (name === last) return refusedCount < 2 ? -1 : 3;
+      if (needsPlayerScript && !isReady) return 2;
       return (this.#refusals.get(name)?.length ?? 0) >= REFUSALS_MAX ? 1 : 0;
     };
     return inOrderFor(this.#parts.clients, "playback").toSorted((a, b) => rankOf(a) - rankOf(b));

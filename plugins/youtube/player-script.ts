@@ -4,6 +4,7 @@
 import { type Cache, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
 import type { Host } from "./chosen-clients.ts";
+import { EMBED_URL } from "./clients.ts";
 import { PreparedScripts } from "./prepared-scripts.ts";
 
 const SCRIPT_HOST = "www.youtube.com";
@@ -11,6 +12,7 @@ const SCRIPT_BYTES_MAX = 6 * 1024 * 1024;
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 const ADDRESS_TTL_MS = 6 * 60 * 60_000;
 const TIMEOUT_MS = 10_000;
+const HEADERS = { referer: EMBED_URL };
 const TIMESTAMP = /(?:signatureTimestamp|sts)\s*:\s*(\d{1,8})/;
 
 export interface PlayerScript {
@@ -66,7 +68,7 @@ export class PlayerScripts {
 
   async #find(signal: AbortSignal): Promise<string> {
     const { http, options } = this.#host;
-    const fetching = { signal, sizeBytesMax: PAGE_BYTES_MAX };
+    const fetching = { signal, headers: HEADERS, sizeBytesMax: PAGE_BYTES_MAX };
     const page = await http.text(`https://${SCRIPT_HOST}/iframe_api`, fetching).catch(() => "");
     signal.throwIfAborted();
     const id = /player\\?\/([0-9a-fA-F]{8})\\?\//.exec(page)?.[1];
@@ -78,7 +80,7 @@ export class PlayerScripts {
   }
 
   async #fetch(url: string, signal: AbortSignal): Promise<PlayerScript> {
-    const request = { signal, sizeBytesMax: SCRIPT_BYTES_MAX, timeoutMs: TIMEOUT_MS };
+    const request = { signal, headers: HEADERS, sizeBytesMax: SCRIPT_BYTES_MAX, timeoutMs: TIMEOUT_MS };
     const text = await this.#host.http.text(url, request);
     const timestamp = TIMESTAMP.exec(text)?.[1];
     if (timestamp === undefined) throw new SourceError("changed", "YouTube's player script has no signature timestamp");

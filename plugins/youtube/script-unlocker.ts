@@ -14,8 +14,8 @@ const SOLUTIONS_MAX = 500;
 const READY_TTL_MS = 24 * 60 * 60_000;
 /** A script that is of no use is tried again after this. */
 const USELESS_TTL_MS = 10 * 60_000;
-/** How long one `resolve` waits for the script altogether, of the 15 s that it has. */
-const WAIT_MS = { withOtherClients: 3000, alone: 11_000 };
+/** How long one `resolve` waits for the script altogether, of the 15 s that it has; other clients are asked before. */
+const WAIT_MS = { withOtherClients: 7000, alone: 11_000 };
 /** Made up; a script that solves it solves others. */
 const TRIAL: Challenges = { challenge: "Tr1al-0f_tH3scr1Pt" };
 
@@ -74,6 +74,10 @@ export class ScriptUnlocker implements Unlocker {
     this.#solutions = parts.host.cache("solutions", { ttlMs: SOLUTIONS_TTL_MS, entriesMax: SOLUTIONS_MAX });
     this.#ready = parts.host.cache("player script", { ttlMs: READY_TTL_MS, entriesMax: 2 });
     this.#useless = parts.host.cache("useless scripts", { ttlMs: USELESS_TTL_MS, entriesMax: 8 });
+  }
+
+  get isReady(): boolean {
+    return this.#ready.get(this.#lastReadyUrl) !== undefined;
   }
 
   /** Prepares the script before it is needed. Never rejects: what fails is tried again when a link needs it. */

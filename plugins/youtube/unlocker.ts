@@ -6,6 +6,8 @@ import { webAddressIn } from "../reading/address.ts";
 import type { FormatLink } from "./formats.ts";
 
 export interface Unlocker {
+  /** False while links would have to wait: the script is still being prepared. */
+  readonly isReady: boolean;
   /** For the player request, so that the links fit the script. */
   signatureTimestamp(signal: AbortSignal): Promise<number | undefined>;
   /** The link as it is to be fetched. Rejects with a SourceError. */

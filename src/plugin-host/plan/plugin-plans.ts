@@ -53,26 +53,20 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   const { manifest, rank, module } = plugin;
   const { name } = manifest;
   const { common, own } = withoutCommon(mapOf(configuredFor(config, name)));
-  const { enabled, proxy, userAgent, fallback = "" } = common;
-  const configured: Configured = { config, own, lavalink: (...path) => treeAt(config.plugins.options.reveal(), path) };
+  const { enabled, ...more } = common;
   const isEnabled = typeof enabled === "string" ? parseFlag(enabled) : undefined;
+  const configured: Configured = {
+    config,
+    own,
+    isConfigured: Object.keys({ ...more, ...own }).length > 0,
+    lavalink: (...path) => treeAt(config.plugins.options.reveal(), path),
+  };
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
   const written = merged(plugin.options?.(configured) ?? {}, own);
-  const read = readOptions(manifest.config, written, { path: `plugins.${name}` });
-  const proxyUrl = typeof proxy === "string" ? parseProxyUrl(proxy) : undefined;
-  const isProxyWrong = proxy !== undefined && proxy !== "" && proxyUrl === undefined;
-  const ownUserAgent = typeof userAgent === "string" && userAgent !== "" ? userAgent : manifest.userAgent;
-  const isUserAgentWrong =
-    (userAgent !== undefined && typeof userAgent !== "string") ||
-    (ownUserAgent !== undefined && !isUserAgent(ownUserAgent));
-  const fallbackTexts = isTreeList(fallback) ? fallback : [fallback];
-  const prefixes = fallbackTexts.every((text) => typeof text === "string") ? fallbackOf(fallbackTexts) : undefined;
-  const problems = [
-    ...(isProxyWrong ? [`plugins.${name}: expected ${PROXY_EXPECTED}`] : []),
-    ...(isUserAgentWrong ? [`plugins.${name}: expected ${USER_AGENT_EXPECTED}`] : []),
-    ...(prefixes === undefined ? [`plugins.${name}: expected ${FALLBACK_EXPECTED}`] : []),
-    ...(read.problems ?? []),
-  ];
+  const path = `plugins.${name}`;
+  const read = readOptions(manifest.config, written, { path });
+  const { ownProxyUrl, ownUserAgent = manifest.userAgent, fallback, expected } = readCommon(more);
+  const problems = [...expected.map((what) => `${path}: expected ${what}`), ...(read.problems ?? [])];
   return [
     {
       name,
@@ -83,16 +77,37 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       optionsOf: () => written,
       problem: problems.length === 0 ? undefined : problems.join("; "),
       siteHosts: manifest.siteHosts ?? [],
-      fallback: prefixes,
+      fallback,
       manifest: knownManifest(plugin, { written, values: read.values }),
-      settings: settingsOf(config, { module: new URL(module, folder).href, ownProxyUrl: proxyUrl, ownUserAgent }),
+      settings: settingsOf(config, { module: new URL(module, folder).href, ownProxyUrl, ownUserAgent }),
     },
   ];
 }
 
+type CommonMembers = { readonly [Name in (typeof COMMON_NAMES)[number]]?: PlainTree };
+
+/** Their values; an empty text is none. `expected`: what those that are wrong should be. */
+function readCommon({ proxy = "", userAgent = "", fallback = "" }: Omit<CommonMembers, "enabled">): {
+  readonly ownProxyUrl: string | undefined;
+  readonly ownUserAgent: string | undefined;
+  readonly fallback: readonly string[] | undefined;
+  readonly expected: readonly string[];
+} {
+  const ownProxyUrl = typeof proxy === "string" ? parseProxyUrl(proxy) : undefined;
+  const ownUserAgent = typeof userAgent === "string" && isUserAgent(userAgent) ? userAgent : undefined;
+  const texts = isTreeList(fallback) ? fallback : [fallback];
+  const prefixes = texts.every((text) => typeof text === "string") ? fallbackOf(texts) : undefined;
+  const expected = [
+    ...(proxy !== "" && ownProxyUrl === undefined ? [PROXY_EXPECTED] : []),
+    ...(userAgent !== "" && ownUserAgent === undefined ? [USER_AGENT_EXPECTED] : []),
+    ...(prefixes === undefined ? [FALLBACK_EXPECTED] : []),
+  ];
+  return { ownProxyUrl, ownUserAgent, fallback: prefixes, expected };
+}
+
 /** The members that every built-in plugin has, and its own. Names are in relaxed spelling, as in a variable. */
 function withoutCommon(tree: PlainTreeMap): {
-  readonly common: { readonly [Name in (typeof COMMON_NAMES)[number]]?: PlainTree };
+  readonly common: CommonMembers;
   readonly own: PlainTreeMap;
 } {
   const entries = Object.entries(tree).map(([written, value]) => {

@@ -80,8 +80,6 @@ describe("the player script", () => {
   });
 
   test.each([
-    ["3 s", ["MWEB", "WEB", "VISIONOS"], 2999, "MWEB"],
-    ["3 s, and is then left to a client that needs none", ["MWEB", "WEB", "VISIONOS"], 3000, "VISIONOS"],
     ["11 s if no client does without it", ["MWEB", "WEB"], 10_999, "MWEB"],
     ["11 s if no client does without it, and then fails", ["MWEB", "WEB"], 11_000, "still being prepared; try again"],
   ])("a link waits for the player script for %s", async (_, clients, passedMs, expected) => {
@@ -109,6 +107,21 @@ describe("the player script", () => {
     expect(outcome).toContain(expected);
     solver.open();
     expect(await clientOf(resolve("song0000002"))).toBe("MWEB");
+  });
+
+  test("no link waits for the player script while a client plays without it", async () => {
+    const solver = new HeldSolver();
+    solver.isOpen = false;
+    const { site, bench } = await start(["MWEB", "VISIONOS"], { startPort: solver.startPort });
+    expect(await clientOf(resolve("song0000001"))).toBe("VISIONOS");
+    const [track] = await bench.loadTracks("youtube", "song0000002");
+    site.fail({ at: /player$/, outcome: { status: 404, json: {} }, times: 1 });
+    const askedCount = site.asked("player").length;
+    const link = clientOf(bench.resolve("youtube", track?.encoded ?? ""));
+    await until(() => site.asked("player").length > askedCount);
+    solver.open();
+    expect(await link).toBe("MWEB");
+    expect(await clientOf(resolve("song0000003"))).toBe("MWEB");
   });
 
   test("a player script that was too slow is no useless one: the next link uses it", async () => {
