@@ -68,6 +68,8 @@ export class ScriptUnlocker implements Unlocker {
   #lastReadyUrl = "";
   /** When the wait of a `resolve` is over, by its signal: it may need the script several times. */
   readonly #waitsUntilMs = new WeakMap<AbortSignal, number>();
+  /** Why a `resolve` got no script, by its signal. */
+  readonly #failures = new WeakMap<AbortSignal, SourceError>();
 
   constructor(parts: ScriptUnlockerParts) {
     this.#parts = parts;
@@ -106,13 +108,21 @@ export class ScriptUnlocker implements Unlocker {
     return url.href;
   }
 
-  /** A failure here is not the fault of the client that needs the script: that may still search. */
+  /**
+   * A failure here is not the fault of the client that needs the script: that may still search. Nor does one `resolve`
+   * try again with its next client.
+   */
   async #script(signal: AbortSignal): Promise<PlayerScript> {
+    const failure = this.#failures.get(signal);
+    if (failure !== undefined) throw failure;
     try {
       return await this.#inTime(this.#readyScript(this.#parts.host.signal), signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof SourceError ? new SourceError("unavailable", error.message, { cause: error }) : error;
+      if (!(error instanceof SourceError)) throw error;
+      const unavailable = new SourceError("unavailable", error.message, { cause: error });
+      this.#failures.set(signal, unavailable);
+      throw unavailable;
     }
   }
 
