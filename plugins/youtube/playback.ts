@@ -99,13 +99,17 @@ export class Playback {
    */
   #inOrder(videoId: string, { reason }: ResolveRequest, refusedCount: number): ChosenClient[] {
     const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
-    const { isReady } = this.#parts.unlocker;
+    const { unlocker } = this.#parts;
+    const clients = inOrderFor(this.#parts.clients, "playback");
+    const { isReady } = unlocker;
+    // Perhaps nothing else asks for it: the other clients may play.
+    if (!isReady && clients.some(({ identity }) => identity.needsPlayerScript)) void unlocker.prepare();
     const rankOf = ({ identity: { name, needsPlayerScript } }: ChosenClient): number => {
       if (name === last) return refusedCount < 2 ? -1 : 3;
       if (needsPlayerScript && !isReady) return 2;
       return (this.#refusals.get(name)?.length ?? 0) >= REFUSALS_MAX ? 1 : 0;
     };
-    return inOrderFor(this.#parts.clients, "playback").toSorted((a, b) => rankOf(a) - rankOf(b));
+    return clients.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 
   async #ask(asking: Asking): Promise<Playable> {

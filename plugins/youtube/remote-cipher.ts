@@ -13,6 +13,7 @@ const TIMESTAMP_TTL_MS = 24 * 60 * 60_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 export class RemoteCipher implements Unlocker {
+  readonly isReady = true;
   readonly #host: Host;
   readonly #scripts: Pick<PlayerScripts, "address">;
   readonly #baseUrl: string;
@@ -28,6 +29,8 @@ export class RemoteCipher implements Unlocker {
     this.#baseUrl = parts.baseUrl.replace(/\/$/, "");
     this.#timestamps = this.#host.cache("remote timestamps", { ttlMs: TIMESTAMP_TTL_MS, entriesMax: 4 });
   }
+
+  async prepare(): Promise<void> {}
 
   async signatureTimestamp(signal: AbortSignal): Promise<number> {
     const scriptUrl = await this.#scripts.address(signal);

@@ -82,7 +82,6 @@ export class ScriptUnlocker implements Unlocker {
     return this.#ready.get(this.#lastReadyUrl) !== undefined;
   }
 
-  /** Prepares the script before it is needed. Never rejects: what fails is tried again when a link needs it. */
   async prepare(): Promise<void> {
     const { signal, log } = this.#parts.host;
     await this.#readyScript(signal).catch((error: unknown) => {

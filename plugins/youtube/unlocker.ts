@@ -8,6 +8,8 @@ import type { FormatLink } from "./formats.ts";
 export interface Unlocker {
   /** False while links would have to wait: the script is still being prepared. */
   readonly isReady: boolean;
+  /** Prepares what links need, in the background. Never rejects: what fails is tried again with the next link. */
+  prepare(): Promise<void>;
   /** For the player request, so that the links fit the script. */
   signatureTimestamp(signal: AbortSignal): Promise<number | undefined>;
   /** The link as it is to be fetched. Rejects with a SourceError. */

@@ -32,11 +32,12 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const { url } = host.options.remoteCipher;
       const players = clients.filter(({ identity, switches }) => identity.abilities.playback && switches.playback);
       const hasOtherClients = players.some(({ identity }) => !identity.needsPlayerScript);
-      const own = new ScriptUnlocker({ host, scripts, solver, hasOtherClients });
-      const isRemote = url !== undefined && url !== "";
-      const unlocker = isRemote ? new RemoteCipher({ host, scripts, baseUrl: url }) : own;
+      const unlocker =
+        url === undefined || url === ""
+          ? new ScriptUnlocker({ host, scripts, solver, hasOtherClients })
+          : new RemoteCipher({ host, scripts, baseUrl: url });
       // It takes seconds; no track is to wait for it.
-      if (!isRemote && players.some(({ identity }) => identity.needsPlayerScript)) void own.prepare();
+      if (players.some(({ identity }) => identity.needsPlayerScript)) void unlocker.prepare();
       const catalogue = new Catalogue({ host, innertube, clients });
       const login = new Login(host);
       const originTokens = new OriginTokens(host);

@@ -1,5 +1,6 @@
 // The YouTube plugin against its fake site, with its solver in this thread: the same session, but without a thread.
 
+import { setImmediate as nextIteration } from "node:timers/promises";
 import { YoutubeSite } from "../../lab/sites/youtube.ts";
 import type { SandboxLimits } from "../../plugins/youtube/sandbox.ts";
 import { SolverSession } from "../../plugins/youtube/solver-session.ts";
@@ -27,6 +28,8 @@ export function inThisThread(limits: SandboxLimits = SHORT_LIMITS): StartPort {
 export interface YoutubeBench {
   readonly site: YoutubeSite;
   readonly bench: PluginBench;
+  /** Resolves once the solver has answered for the first time: the player script is prepared, or of no use. */
+  readonly scriptAnswered: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -41,7 +44,19 @@ export interface YoutubeBenchOptions {
 export async function startYoutubeBench(benchOptions: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
   const { options, clock, persisted, startPort = inThisThread() } = benchOptions;
   const site = await YoutubeSite.start();
-  const plugin = createYoutubePlugin((host) => createSolverThread(host, startPort));
+  let onAnswer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    onAnswer = resolve;
+  });
+  const observedPort: StartPort = (on) =>
+    startPort({
+      ...on,
+      reply: (reply) => {
+        on.reply(reply);
+        onAnswer();
+      },
+    });
+  const plugin = createYoutubePlugin((host) => createSolverThread(host, observedPort));
   const bench = await PluginBench.start(plugin, {
     hosts: site.hosts,
     options: { ...site.options, ...options?.(site) },
@@ -51,6 +66,8 @@ export async function startYoutubeBench(benchOptions: YoutubeBenchOptions = {}):
   return {
     site,
     bench,
+    // Then the plugin has taken note of it.
+    scriptAnswered: answered.then(() => nextIteration()),
     async close() {
       bench.close();
       await site.close();

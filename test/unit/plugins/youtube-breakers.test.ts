@@ -16,6 +16,7 @@ let open: YoutubeBench;
 
 beforeEach(async () => {
   open = await startYoutubeBench();
+  await open.scriptAnswered;
 });
 
 afterEach(() => open.close());

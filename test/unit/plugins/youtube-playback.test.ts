@@ -15,6 +15,7 @@ let open: YoutubeBench;
 
 beforeEach(async () => {
   open = await startYoutubeBench();
+  await open.scriptAnswered;
 });
 
 afterEach(() => open.close());

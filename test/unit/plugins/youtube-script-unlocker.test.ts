@@ -121,25 +121,28 @@ describe("the player script", () => {
     await until(() => site.asked("player").length > askedCount);
     solver.open();
     expect(await link).toBe("MWEB");
-    expect(await clientOf(resolve("song0000003"))).toBe("MWEB");
+    expect(await clientOf(resolve("song-_00003"))).toBe("MWEB");
   });
 
   test("a player script that was too slow is no useless one: the next link uses it", async () => {
     const clock = new FakeClock();
     const solver = new HeldSolver();
     solver.isOpen = false;
-    await start(["MWEB", "VISIONOS"], { clock, startPort: solver.startPort });
+    const { scriptAnswered } = await start(["MWEB", "VISIONOS"], { clock, startPort: solver.startPort });
     await until(() => solver.jobs.length === 1);
     clock.advance(15_000);
     await until(() => open?.bench.lines.some(({ level }) => level === "warn") === true);
     solver.isOpen = true;
-    expect(await clientOf(resolve("song0000001"))).toBe("MWEB");
+    expect(await clientOf(resolve("song0000001"))).toBe("VISIONOS");
+    await scriptAnswered;
+    expect(await clientOf(resolve("song0000002"))).toBe("MWEB");
   });
 
   test("a new player script is prepared while links are unlocked with the one before", async () => {
     const clock = new FakeClock();
     const solver = new HeldSolver();
-    const { site } = await start(["MWEB", "VISIONOS"], { clock, startPort: solver.startPort });
+    const { site, scriptAnswered } = await start(["MWEB", "VISIONOS"], { clock, startPort: solver.startPort });
+    await scriptAnswered;
     const timestamps = () =>
       site.asked("player").flatMap(({ body }) => JSON.stringify(body).match(/"signatureTimestamp":(\d+)/)?.[1] ?? []);
     await resolve("song0000001");

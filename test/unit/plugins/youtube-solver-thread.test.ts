@@ -9,6 +9,7 @@ import type { PluginHost } from "../../../src/plugin-api/plugin.ts";
 import { runWork } from "../../../src/plugin-host/runtime/current-work.ts";
 import { Semaphore } from "../../../src/plugin-host/runtime/host/semaphore.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { until } from "../../support/input-builders.ts";
 import { inThisThread, startYoutubeBench } from "../../support/youtube-bench.ts";
 
 /** A thread that answers when the test says so. */
@@ -245,7 +246,7 @@ describe("a script that fails", () => {
     clock.advance(10 * 60_000);
     const [track] = await bench.loadTracks("youtube", "song-_00003");
     await bench.resolve("youtube", track?.encoded ?? "");
-    expect(starts).toHaveLength(2);
+    await until(() => starts.length === 2);
     await close();
   });
 
