@@ -53,7 +53,10 @@ describe("a link", () => {
   });
 
   test("a link of VISIONOS needs no script, and is used where there is none", async () => {
-    open.site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
+    await restart((site) => {
+      site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
+      return site.options;
+    });
     expect(queryOf(await resolve("song0000001")).get("c")).toBe("VISIONOS");
   });
 
