@@ -19,10 +19,11 @@ const RECENT_MAX = 20;
 interface Group {
   startEpochMs: number;
   endEpochMs: number;
-  players: number;
   framesLost: number;
-  /** Logs the first one as the incident of its player alone. */
-  readonly logAlone: () => void;
+  /** The newest incident of each player. */
+  readonly newest: Map<object, Incident>;
+  /** Log the incidents of its only player; those of several have one line. */
+  readonly logsAlone: (() => void)[];
   readonly timer: Timer;
 }
 
@@ -44,28 +45,41 @@ export class SharedIncidents {
     return this.#recent;
   }
 
-  /** A player's incident of `workerLate` is over, or lasts. `logAlone` is called if no other player had one at that time. */
-  add({ startEpochMs, lengthMs, framesLost }: Incident, logAlone: () => void): void {
+  /**
+   * An incident of `workerLate` of `player` is over, or lasts: then it comes again when it is over. `logAlone` is called
+   * if no other player had one at that time.
+   */
+  add(player: object, incident: Incident, logAlone: () => void): void {
+    const group = this.#groupOf(incident);
+    const last = group.newest.get(player);
+    const counted = last?.startEpochMs === incident.startEpochMs ? last.framesLost : 0;
+    group.framesLost += incident.framesLost - counted;
+    group.newest.set(player, incident);
+    if (group.newest.size === 1) group.logsAlone.push(logAlone);
+  }
+
+  /** The open group of that moment, extended by it, or a new one. */
+  #groupOf({ startEpochMs, lengthMs }: Incident): Group {
     const endEpochMs = startEpochMs + lengthMs;
     const group = this.#group;
     if (group !== undefined && isSameMoment(group, { startEpochMs, endEpochMs })) {
       group.startEpochMs = Math.min(group.startEpochMs, startEpochMs);
       group.endEpochMs = Math.max(group.endEpochMs, endEpochMs);
-      group.players += 1;
-      group.framesLost += framesLost;
-      return;
+      return group;
     }
     if (group !== undefined) this.#finish(group);
     const timer = this.#clock.after(GATHER_MS, () => this.#finish(next));
-    const next = { startEpochMs, endEpochMs, players: 1, framesLost, logAlone, timer };
+    const next: Group = { startEpochMs, endEpochMs, framesLost: 0, newest: new Map(), logsAlone: [], timer };
     this.#group = next;
+    return next;
   }
 
-  #finish({ startEpochMs, endEpochMs, players, framesLost, logAlone, timer }: Group): void {
+  #finish({ startEpochMs, endEpochMs, framesLost, newest, logsAlone, timer }: Group): void {
     timer.cancel();
     this.#group = undefined;
+    const players = newest.size;
     if (players === 1) {
-      logAlone();
+      for (const logAlone of logsAlone) logAlone();
       return;
     }
     const lengthMs = endEpochMs - startEpochMs;

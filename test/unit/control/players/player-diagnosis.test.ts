@@ -295,6 +295,19 @@ describe("an underrun that does not end", () => {
     expect(unreported).toEqual([]);
   });
 
+  test("of a late worker alone is logged when it lasts and when it ends a moment later", () => {
+    const late: Incident = { ...lasting, cause: "workerLate", server: undefined };
+    changes({ openIncident: late, isNowLasting: true });
+    clock.advance(1000);
+    changes({ incidents: [{ ...late, framesLost: 150 }] });
+    clock.advance(500);
+    expect(lines).toMatchObject([
+      { message: expect.stringContaining("does not end"), fields: { cause: "workerLate", framesLost: 140 } },
+      { message: expect.stringContaining("ended"), fields: { cause: "workerLate", framesLost: 150 } },
+    ]);
+    expect(sharedIncidents.recent).toEqual([]);
+  });
+
   test("one that has not lasted long is logged when its player is destroyed", () => {
     changes({ openIncident: INCIDENT });
     diagnosis.close();
