@@ -14,6 +14,8 @@ import { IncidentLines } from "./incident-lines.ts";
 const GATHER_MS = 1500;
 /** Threads that stand still together are not late by the same frames. */
 const SAME_MOMENT_MS = 100;
+/** Moments whose reports come interleaved; of more, the oldest is logged as it is. */
+const GROUPS_MAX = 3;
 const RECENT_MAX = 20;
 
 interface Group {
@@ -31,8 +33,8 @@ interface Group {
 export class SharedIncidents {
   readonly #clock: Clock;
   readonly #lines: IncidentLines;
-  /** The last one; undefined once it is logged. */
-  #group: Group | undefined;
+  /** Those that are not logged yet, oldest first. */
+  readonly #groups = new Set<Group>();
   #recent: readonly SharedIncidentJson[] = [];
 
   constructor(options: { readonly clock: Clock; readonly logger: Logger }) {
@@ -61,22 +63,29 @@ export class SharedIncidents {
   /** The open group of that moment, extended by it, or a new one. */
   #groupOf({ startEpochMs, lengthMs }: Incident): Group {
     const endEpochMs = startEpochMs + lengthMs;
-    const group = this.#group;
-    if (group !== undefined && isSameMoment(group, { startEpochMs, endEpochMs })) {
+    for (const group of this.#groups) {
+      if (!isSameMoment(group, { startEpochMs, endEpochMs })) continue;
       group.startEpochMs = Math.min(group.startEpochMs, startEpochMs);
       group.endEpochMs = Math.max(group.endEpochMs, endEpochMs);
       return group;
     }
-    if (group !== undefined) this.#finish(group);
+    const [oldest] = this.#groups;
+    if (oldest !== undefined && this.#groups.size >= GROUPS_MAX) this.#finish(oldest);
     const timer = this.#clock.after(GATHER_MS, () => this.#finish(next));
     const next: Group = { startEpochMs, endEpochMs, framesLost: 0, newest: new Map(), logsAlone: [], timer };
-    this.#group = next;
+    this.#groups.add(next);
     return next;
   }
 
-  #finish({ startEpochMs, endEpochMs, framesLost, newest, logsAlone, timer }: Group): void {
+  /** Logs what is not logged yet: the node ends, and its players are closed. */
+  close(): void {
+    for (const group of this.#groups) this.#finish(group);
+  }
+
+  #finish(group: Group): void {
+    const { startEpochMs, endEpochMs, framesLost, newest, logsAlone, timer } = group;
     timer.cancel();
-    this.#group = undefined;
+    this.#groups.delete(group);
     const players = newest.size;
     if (players === 1) {
       for (const logAlone of logsAlone) logAlone();

@@ -52,13 +52,33 @@ test("reports of other threads that come a second later are of the same moment",
 });
 
 test("players that were late at other times have a line each", () => {
+  for (const [index, name] of ["one", "two", "three", "four", "five"].entries()) late(name, index * 1000);
+  expect(lines).toEqual(["one", "two"]);
+  expect(clock.pendingCount).toBe(3);
+  clock.advance(1500);
+  expect(lines).toEqual(["one", "two", "three", "four", "five"]);
+  expect(shared.recent).toEqual([]);
+});
+
+test("two moments that players report one after the other are two lines", () => {
+  for (const name of ["one", "two", "three"]) {
+    late(name, 0);
+    late(name, 1200, { framesLost: 5 });
+  }
+  clock.advance(1500);
+  expect(lines).toEqual([
+    "audio of several players interrupted at once 3 100 12 0",
+    "audio of several players interrupted at once 3 100 15 0",
+  ]);
+});
+
+test("what is not logged yet when the node ends is logged then", () => {
   late("one", 0);
   late("two", 1000);
-  late("three", 2000);
-  expect(clock.pendingCount).toBe(1);
-  clock.advance(1500);
-  expect(lines).toEqual(["one", "two", "three"]);
-  expect(shared.recent).toEqual([]);
+  late("three", 1000);
+  shared.close();
+  expect(lines).toEqual(["one", "audio of several players interrupted at once 2 100 8 0"]);
+  expect(clock.pendingCount).toBe(0);
 });
 
 test("one player whose incident lasts and then ends is one player, with a line for each", () => {
