@@ -117,6 +117,8 @@ interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
   readonly sessions: Sessions;
+  /** After the sessions, whose players report their last incidents. */
+  readonly sharedIncidents: SharedIncidents;
   readonly api: Api;
   readonly updateTimer: UpdateTimer;
   readonly probePool: ProbePool;
@@ -325,6 +327,7 @@ async function buildParts(
     dashboard,
     keyFile,
     sessions,
+    sharedIncidents,
     api,
     updateTimer,
     probePool,
@@ -412,14 +415,17 @@ async function buildDashboard(
 
 /** A part that fails or hangs while closing prevents neither the others nor the process from ending. */
 async function closeParts(
-  { dashboard, keyFile, sessions, api, updateTimer, probePool, workers, pacer, codecs, plugins, metrics }: Parts,
+  parts: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
+  const { dashboard, keyFile, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
+  const { codecs, plugins, metrics } = parts;
   const closeAll = async () => {
     for (const part of [
       dashboard,
       keyFile,
       sessions,
+      sharedIncidents,
       api,
       updateTimer,
       probePool,

@@ -33,8 +33,12 @@ function isUnknown(text: string): boolean {
 function partsOf(uri: string): { readonly file: string; readonly host: string } {
   const [, authority = "", rest = uri] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*)(.*)$/is.exec(uri) ?? [];
   const path = rest === uri ? uri : rest.replace(/[?#].*$/s, "");
-  const file = path.split(/[/\\]/).findLast((part) => part !== "") ?? "";
-  return { file: decoded(file), host: authority.slice(authority.lastIndexOf("@") + 1) };
+  // Not the `;` that a radio's link ends with.
+  const file = path
+    .split(/[/\\]/)
+    .map(decoded)
+    .findLast((part) => /[\p{L}\p{N}]/u.test(part));
+  return { file: file ?? "", host: authority.slice(authority.lastIndexOf("@") + 1) };
 }
 
 function decoded(text: string): string {

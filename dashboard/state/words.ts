@@ -47,11 +47,12 @@ export const CAUSES: Readonly<Record<IncidentJson["cause"], Words>> = {
   },
 };
 
-/** What a full processor does, and what helps. */
-export const OVERLOADED =
-  "The processor is nearly or fully used. An audio worker that gets it 80 ms late or more drops the frames that were due: " +
-  "listeners hear a gap, and the player shows “worker too late”. What helps: fewer players on this node, more cores (with " +
-  "tonearm.workers.count at 0, or raised to match), and no other programs on them. See docs/how-to/tuning.md, Threads.";
+/** What a full processor or a late worker means, and what helps. */
+export const LATE_WORKERS =
+  "The processor or an audio worker is nearly or fully used, or a worker got the processor late. One that gets it 80 ms " +
+  "late or more drops the frames that were due: listeners hear a gap, and the player shows “worker too late”. What helps: " +
+  "fewer players on this node, more cores (with tonearm.workers.count at 0, or raised to match), and neither other " +
+  "programs nor a container's limit on them. See docs/how-to/tuning.md, Threads.";
 
 /** The repairs that the node makes by itself. */
 export const REPAIRS: Readonly<Record<NonNullable<IncidentJson["repair"]>, string>> = {

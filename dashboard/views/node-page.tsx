@@ -5,7 +5,7 @@ import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.t
 import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { bytes, counted, duration, percent, wholeNumber } from "../state/format.ts";
 import { lossRateOf } from "../state/history.ts";
-import { OVERLOADED } from "../state/words.ts";
+import { LATE_WORKERS } from "../state/words.ts";
 import { HistoryChart } from "./history-chart.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
@@ -27,11 +27,11 @@ export function NodePage(props: PageProps) {
     <section>
       <PageTitle>Node</PageTitle>
       <Summary latest={latest} />
-      {(isFull(latest.stats.cpu) || latest.load.workers.some(isLate)) && <p class="prose">{OVERLOADED}</p>}
+      {(isFull(latest.stats.cpu) || latest.load.workers.some(isLate)) && <p class="prose">{LATE_WORKERS}</p>}
       {props.canAct && <Actions {...props} isDraining={latest.isDraining} />}
       <h2>Workers</h2>
       <Workers workers={latest.load.workers} />
-      <SharedIncidents incidents={latest.load.sharedIncidents ?? []} />
+      <SharedIncidents incidents={latest.load.sharedIncidents} />
       <h2>History</h2>
       <p class="quiet">A value a minute for the last hour, and a value a second since this page was opened.</p>
       <Charts points={history.points} workers={latest.load.workers} />

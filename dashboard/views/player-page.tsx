@@ -19,7 +19,8 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
   const container = useRef<HTMLElement>(null);
   useMovingPositions(container, props);
   const line = known.lines.find(({ key }) => key === playerKey(route));
-  const focus = known.latest?.focus ?? null;
+  const { latest } = known;
+  const focus = latest?.focus ?? null;
   const player = focus !== null && playerKey(focus) === playerKey(route) ? focus : null;
   return (
     <section ref={container}>
@@ -27,18 +28,14 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
         <a href="#/players">All players</a>
       </p>
       <PageTitle>{player === null ? "Player" : <Untrusted text={line?.title ?? "Nothing loaded"} />}</PageTitle>
-      {player === null ? (
+      {latest === null || player === null ? (
         <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
       ) : (
         <>
           <NowPlaying line={line} player={player} />
           {props.canAct && <Actions {...props} player={player} title={line?.title} />}
-          <IncidentTimeLine
-            incidents={player.incidents}
-            shared={known.latest?.load.sharedIncidents ?? []}
-            nowMs={known.latest?.atMs ?? 0}
-          />
-          <LostFrames player={player} nowMs={known.latest?.atMs ?? 0} />
+          <IncidentTimeLine incidents={player.incidents} shared={latest.load.sharedIncidents} nowMs={latest.atMs} />
+          <LostFrames player={player} nowMs={latest.atMs} />
           <AudioSection player={player} />
           <Voice player={player} />
         </>
@@ -110,7 +107,7 @@ function Actions({
 }
 
 function LostFrames({ player, nowMs }: PlayerProps & { readonly nowMs: number }) {
-  const { sent, lost, lostMinutes = [] } = player.frames;
+  const { sent, lost, lostMinutes } = player.frames;
   const rows = Object.entries(CAUSES)
     .map(([cause, words]) => ({ cause, words, count: lost[cause as keyof typeof lost] }))
     .filter(({ count }) => count > 0)
@@ -152,7 +149,7 @@ function AudioSection({ player }: PlayerProps) {
         <Fact name="Codec of the input">{codecText(audio)}</Fact>
         <Fact name="How it is made">{audio === null ? "–" : MODES[audio.mode]}</Fact>
         <Fact name="Volume">{player.volume} %</Fact>
-        <Fact name="Filters">{player.filters?.join(", ") || "none"}</Fact>
+        <Fact name="Filters">{player.filters.join(", ") || "none"}</Fact>
         <Fact name="Buffered">{audio === null ? "–" : duration(audio.queued)}</Fact>
         <Fact name="Memory">{audio === null ? "–" : bytes(audio.heldBytes)}</Fact>
         <Fact name="Worker">{worker === null ? "waits for one" : workerText(worker)}</Fact>

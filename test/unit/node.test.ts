@@ -145,6 +145,19 @@ describe("a node", () => {
     expect(warnings).toEqual([]);
   });
 
+  test("logs a last interruption although it ends at once", async () => {
+    const address = await start();
+    const client = await connect(address);
+    const voice = { token: "t", endpoint: "late.example", sessionId: "s", channelId: "9" };
+    const path = `/v4/sessions/${client.sessionId}/players/1`;
+    expect((await call(address, path, { method: "PATCH", body: { voice } })).status).toBe(200);
+    expect((await call(address, "/v4/tonearm/players/1")).json).toMatchObject([
+      { incidents: [{ cause: "workerLate" }] },
+    ]);
+    await node?.close();
+    expect(warnings).toEqual(["audio interrupted"]);
+  });
+
   test("that cannot listen says where and what to do, and leaves nothing running", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));

@@ -27,7 +27,8 @@ export class IncidentLines {
   report(incident: Incident): void {
     if (incident.wasLasting === true) {
       // Its beginning was logged: then so is its end, however many others there were.
-      if (this.#isLastingLogged) this.#logger.warn("audio underrun ended", fieldsOf(incident));
+      const message = isUnderrun(incident) ? "audio underrun ended" : "audio interruptions ended";
+      if (this.#isLastingLogged) this.#logger.warn(message, fieldsOf(incident));
       this.#isLastingLogged = false;
     } else if (this.#mayLog()) {
       this.#logger.warn("audio interrupted", { ...fieldsOf(incident), ...this.#takeUnreported() });
@@ -40,7 +41,8 @@ export class IncidentLines {
     if (!this.#isLastingLogged) return;
     const why = describeServer(incident);
     const fields = { ...fieldsOf(incident), ...this.#takeUnreported() };
-    this.#logger.warn(`audio underrun that does not end${why === undefined ? "" : `: ${why}`}`, fields);
+    const message = isUnderrun(incident) ? "audio underrun that does not end" : "audio keeps being interrupted";
+    this.#logger.warn(why === undefined ? message : `${message}: ${why}`, fields);
   }
 
   /** One that interrupted several players at once. */
@@ -66,6 +68,11 @@ export class IncidentLines {
     const what = kind === "reopen" ? "reopening its track" : "starting a new voice session";
     this.#logger.warn(`player sends no audio although it should: ${what}`, { cause, silentMs });
   }
+}
+
+/** The input did not deliver, whatever it waited for. */
+function isUnderrun({ cause }: Incident): boolean {
+  return cause === "network" || cause === "inputStarved";
 }
 
 function fieldsOf({ cause, lengthMs, framesLost, repair, server }: Incident): LogFields {

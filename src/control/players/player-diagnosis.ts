@@ -219,7 +219,7 @@ export class PlayerDiagnosis {
 
   /** `logAlone` logs it as the incident of this player only. */
   #log(incident: Incident, logAlone: () => void): void {
-    if (incident.cause === "workerLate") this.#options.sharedIncidents.add(incident, logAlone);
+    if (incident.cause === "workerLate") this.#options.sharedIncidents.add(this, incident, logAlone);
     else logAlone();
   }
 }

@@ -14,15 +14,18 @@ import { IncidentLines } from "./incident-lines.ts";
 const GATHER_MS = 1500;
 /** Threads that stand still together are not late by the same frames. */
 const SAME_MOMENT_MS = 100;
+/** Moments whose reports come interleaved; of more, the oldest is logged as it is. */
+const GROUPS_MAX = 3;
 const RECENT_MAX = 20;
 
 interface Group {
   startEpochMs: number;
   endEpochMs: number;
-  players: number;
   framesLost: number;
-  /** Logs the first one as the incident of its player alone. */
-  readonly logAlone: () => void;
+  /** The newest incident of each player. */
+  readonly newest: Map<object, Incident>;
+  /** Log the incidents of its only player; those of several have one line. */
+  readonly logsAlone: (() => void)[];
   readonly timer: Timer;
 }
 
@@ -30,8 +33,8 @@ interface Group {
 export class SharedIncidents {
   readonly #clock: Clock;
   readonly #lines: IncidentLines;
-  /** The last one; undefined once it is logged. */
-  #group: Group | undefined;
+  /** Those that are not logged yet, oldest first. */
+  readonly #groups = new Set<Group>();
   #recent: readonly SharedIncidentJson[] = [];
 
   constructor(options: { readonly clock: Clock; readonly logger: Logger }) {
@@ -44,28 +47,48 @@ export class SharedIncidents {
     return this.#recent;
   }
 
-  /** A player's incident of `workerLate` is over, or lasts. `logAlone` is called if no other player had one at that time. */
-  add({ startEpochMs, lengthMs, framesLost }: Incident, logAlone: () => void): void {
-    const endEpochMs = startEpochMs + lengthMs;
-    const group = this.#group;
-    if (group !== undefined && isSameMoment(group, { startEpochMs, endEpochMs })) {
-      group.startEpochMs = Math.min(group.startEpochMs, startEpochMs);
-      group.endEpochMs = Math.max(group.endEpochMs, endEpochMs);
-      group.players += 1;
-      group.framesLost += framesLost;
-      return;
-    }
-    if (group !== undefined) this.#finish(group);
-    const timer = this.#clock.after(GATHER_MS, () => this.#finish(next));
-    const next = { startEpochMs, endEpochMs, players: 1, framesLost, logAlone, timer };
-    this.#group = next;
+  /**
+   * An incident of `workerLate` of `player` is over, or lasts: then it comes again when it is over. `logAlone` is called
+   * if no other player had one at that time.
+   */
+  add(player: object, incident: Incident, logAlone: () => void): void {
+    const group = this.#groupOf(incident);
+    const last = group.newest.get(player);
+    const counted = last?.startEpochMs === incident.startEpochMs ? last.framesLost : 0;
+    group.framesLost += incident.framesLost - counted;
+    group.newest.set(player, incident);
+    if (group.newest.size === 1) group.logsAlone.push(logAlone);
   }
 
-  #finish({ startEpochMs, endEpochMs, players, framesLost, logAlone, timer }: Group): void {
+  /** The open group of that moment, extended by it, or a new one. */
+  #groupOf({ startEpochMs, lengthMs }: Incident): Group {
+    const endEpochMs = startEpochMs + lengthMs;
+    for (const group of this.#groups) {
+      if (!isSameMoment(group, { startEpochMs, endEpochMs })) continue;
+      group.startEpochMs = Math.min(group.startEpochMs, startEpochMs);
+      group.endEpochMs = Math.max(group.endEpochMs, endEpochMs);
+      return group;
+    }
+    const [oldest] = this.#groups;
+    if (oldest !== undefined && this.#groups.size >= GROUPS_MAX) this.#finish(oldest);
+    const timer = this.#clock.after(GATHER_MS, () => this.#finish(next));
+    const next: Group = { startEpochMs, endEpochMs, framesLost: 0, newest: new Map(), logsAlone: [], timer };
+    this.#groups.add(next);
+    return next;
+  }
+
+  /** Logs what is not logged yet: the node ends, and its players are closed. */
+  close(): void {
+    for (const group of this.#groups) this.#finish(group);
+  }
+
+  #finish(group: Group): void {
+    const { startEpochMs, endEpochMs, framesLost, newest, logsAlone, timer } = group;
     timer.cancel();
-    this.#group = undefined;
+    this.#groups.delete(group);
+    const players = newest.size;
     if (players === 1) {
-      logAlone();
+      for (const logAlone of logsAlone) logAlone();
       return;
     }
     const lengthMs = endEpochMs - startEpochMs;

@@ -18,7 +18,7 @@ export function clientOrigin({ headers, socket }: Pick<IncomingMessage, "headers
   };
 }
 
-/** A copy: a part of a long header would keep all of it in memory. */
+/** A copy: a part of a long header, however short, would keep all of it in memory. */
 function cut(text: string, lengthMax: number): string {
-  return text.length <= lengthMax ? text : Buffer.from(text.slice(0, lengthMax), "latin1").toString("latin1");
+  return Buffer.from(text.slice(0, lengthMax), "latin1").toString("latin1");
 }

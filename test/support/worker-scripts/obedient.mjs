@@ -4,8 +4,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 let tickLoad = 0;
-/** The bit of a player's frame minute, as bridge/worker-report.ts has it. */
-const MINUTE_PART = 16;
+/** The bits of a player's changes and frame minute, as bridge/worker-report.ts has them. */
+const [CHANGES_PART, MINUTE_PART] = [8, 16];
 // As bridge/heartbeat.ts has it: heartbeats, owner, activity.
 const heartbeat = new Int32Array(workerData.heartbeatMemory);
 
@@ -69,13 +69,17 @@ function obey(order, requestId) {
   }
   if (order === "minute") {
     const lostFrames = { inputStarved: 0 };
-    sendReport([{ minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true }]);
+    sendReport({ minutes: [{ minute: 5, sentFrames: 3000, lostFrames, isWholeMinute: true }] });
+  }
+  if (order === "late.example") {
+    const incident = { cause: "workerLate", startEpochMs: 0, lengthMs: 80, framesLost: 4 };
+    sendReport({ changes: [{ incidents: [incident], repairs: [] }] });
   }
   return false;
 }
 
-/** As bridge/worker-report.ts packs it: player 1 has frame minutes, or there is no player. */
-function sendReport(minutes = []) {
+/** As bridge/worker-report.ts packs it: player 1 has changes or frame minutes, or there is no player. */
+function sendReport({ changes = [], minutes = [] } = {}) {
   const worker = {
     threadLoad: tickLoad,
     tickLoad,
@@ -85,8 +89,9 @@ function sendReport(minutes = []) {
     latenessMsMax: 0,
     lateness: [],
   };
-  const values = Float64Array.from(minutes.flatMap(() => [1, MINUTE_PART]));
-  parentPort.postMessage({ type: "workerReport", epochMs: 0, worker, values, changes: [], minutes });
+  const parts = [...changes.map(() => CHANGES_PART), ...minutes.map(() => MINUTE_PART)];
+  const values = Float64Array.from(parts.flatMap((part) => [1, part]));
+  parentPort.postMessage({ type: "workerReport", epochMs: 0, worker, values, changes, minutes });
 }
 
 function sendPosition(playerId) {

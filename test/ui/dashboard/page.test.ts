@@ -385,6 +385,11 @@ describe("the node", () => {
     node.changes = { stats: { ...stats, cpu: { ...stats.cpu, systemLoad: 1 } } };
     await help.waitFor();
     expect(await processor.locator(".badge.warn").textContent()).toContain("100 % in all");
+    const { load } = stateMessage(node.rows);
+    const workers = load.workers.map((worker) => ({ ...worker, load: 0.1, latenessMax: 120 }));
+    node.changes = { load: { ...load, workers } };
+    await processor.getByText("17 % by the node").waitFor();
+    expect(await help.textContent()).toContain("or a worker got the processor late");
   });
 });
 

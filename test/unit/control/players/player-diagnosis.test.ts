@@ -295,6 +295,29 @@ describe("an underrun that does not end", () => {
     expect(unreported).toEqual([]);
   });
 
+  test.each([
+    ["inputStarved", "audio underrun that does not end", "audio underrun ended"],
+    ["decoderLate", "audio keeps being interrupted", "audio interruptions ended"],
+    ["daveNotReady", "audio keeps being interrupted", "audio interruptions ended"],
+  ] as const)("is called an underrun where the input is the cause: %s", (cause, begun, ended) => {
+    changes({ openIncident: { ...lasting, cause, server: undefined }, isNowLasting: true });
+    changes({ incidents: [{ ...lasting, cause, server: undefined }] });
+    expect(lines.map(({ message }) => message)).toEqual([begun, ended]);
+  });
+
+  test("of a late worker alone is logged when it lasts and when it ends a moment later", () => {
+    const late: Incident = { ...lasting, cause: "workerLate", server: undefined };
+    changes({ openIncident: late, isNowLasting: true });
+    clock.advance(1000);
+    changes({ incidents: [{ ...late, framesLost: 150 }] });
+    clock.advance(500);
+    expect(lines).toMatchObject([
+      { message: "audio keeps being interrupted", fields: { cause: "workerLate", framesLost: 140 } },
+      { message: "audio interruptions ended", fields: { cause: "workerLate", framesLost: 150 } },
+    ]);
+    expect(sharedIncidents.recent).toEqual([]);
+  });
+
   test("one that has not lasted long is logged when its player is destroyed", () => {
     changes({ openIncident: INCIDENT });
     diagnosis.close();
