@@ -174,16 +174,19 @@ describe("lists with label tracks", () => {
     expect(await found({ encryptedTracks: "hide" }, `${PAGE}/tracks`)).toEqual(NAMES.slice(0, 3));
   });
 
-  test("a search whose tracks are all hidden is empty, and the log names the option", async () => {
-    const bench = await env.bench({ encryptedTracks: "hide" });
+  test("a search whose tracks are all hidden is empty, and the log names the option once an hour", async () => {
+    const clock = new FakeClock();
+    const bench = await env.bench({ encryptedTracks: "hide" }, clock);
     expect(await bench.load("soundcloud", "scsearch:listed c")).toEqual({ kind: "empty" });
     const message = expect.stringMatching(
       /^a search found only .*; plugins\.soundcloud\.encryptedTracks: last lists them$/,
     );
     await expect.poll(() => bench.lines).toEqual([expect.objectContaining({ level: "info", message })]);
-    await bench.load("soundcloud", "scsearch:listed");
-    await bench.load("soundcloud", "scsearch:nowhere");
+    for (const query of ["listed", "nowhere", "listed a"]) await bench.load("soundcloud", `scsearch:${query}`);
     expect(bench.lines).toHaveLength(1);
+    clock.advance(60 * 60_000);
+    await bench.load("soundcloud", "scsearch:listed e");
+    await expect.poll(() => bench.lines).toHaveLength(2);
   });
 
   test("an unknown place for them is refused with the possible ones", async () => {
