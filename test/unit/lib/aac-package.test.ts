@@ -23,10 +23,13 @@ test.each([
   ["linux-arm-gnueabihf", { platform: "linux", arch: "arm" }],
   ["darwin-arm64", { platform: "darwin", arch: "arm64" }],
   ["win32-x64-msvc", { platform: "win32", arch: "x64" }],
-] as const)("AAC can be decoded where the package and its library %s for the machine are installed", (name, machine) => {
-  mkdirSync(join(folder, `${AAC_PACKAGE}-${name}`));
-  expect(isAacInstalled(resolve, machine)).toBe(true);
-});
+] as const)(
+  "AAC can be decoded where the package and its library %s for the machine are installed",
+  (name, machine) => {
+    mkdirSync(join(folder, `${AAC_PACKAGE}-${name}`));
+    expect(isAacInstalled(resolve, machine)).toBe(true);
+  },
+);
 
 test.each([
   ["darwin-x64", { platform: "linux", arch: "x64" }],
