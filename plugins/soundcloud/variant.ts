@@ -32,7 +32,7 @@ export interface ReadVariantsOptions {
 }
 
 const TRANSCODINGS_MAX = 50;
-/** Passed through. Gone since 2026-04, but for tracks that still list it; where it is gone, one look-up says so. */
+/** Passed through. Gone since 2026-04, but for tracks that still list it; where it is gone, one request says so. */
 const OPUS_KINDS = ["hls opus"];
 /** 160 kbit/s, and what SoundCloud makes of all new tracks. */
 const AAC_KINDS = ["hls aac", "progressive aac"];
