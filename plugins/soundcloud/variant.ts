@@ -21,8 +21,8 @@ export interface OfferedVariants {
   readonly variants: readonly Variant[];
   readonly hasEncrypted: boolean;
   /**
-   * There are encrypted variants, and no whole AAC without encryption: a label's track, whose open variants are listed but
-   * have not been available since 2026-04-30.
+   * There are encrypted variants, and no whole AAC without encryption: a label's track, whose open variants are listed
+   * but have not been available since 2026-04-30.
    */
   readonly isProtected: boolean;
 }
