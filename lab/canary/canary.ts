@@ -49,12 +49,14 @@ interface FoundTrack {
 
 type Outcome = Pick<Tried, "outcome" | "found"> & { readonly track?: FoundTrack | undefined };
 
+type TriedNode = Pick<CanaryNode, "plugins" | "sourceNames" | "sources" | "changeOptions" | "load" | "play">;
+
 export class Canary {
-  readonly #node: CanaryNode;
+  readonly #node: TriedNode;
   readonly #options: CanaryOptions;
   readonly #endsMs = systemClock.now() + ALL_MS_MAX;
 
-  constructor(node: CanaryNode, options: CanaryOptions) {
+  constructor(node: TriedNode, options: CanaryOptions) {
     this.#node = node;
     this.#options = options;
   }
@@ -86,10 +88,13 @@ export class Canary {
     if (options === undefined) return this.#request(source, request, mayFailWith);
     try {
       const restore = await this.#node.changeOptions(source, options);
-      // The new thread reports its backends once a second.
-      await sleep(this.#options.pauseMs);
-      await this.#request(source, request, mayFailWith);
-      await restore();
+      try {
+        // The new thread reports its backends once a second.
+        await sleep(this.#options.pauseMs);
+        await this.#request(source, request, mayFailWith);
+      } finally {
+        await restore();
+      }
     } catch (error) {
       this.#report({ source, what: "set-up", outcome: "failed", found: messageOf(error) });
     }

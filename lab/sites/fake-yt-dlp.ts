@@ -140,7 +140,7 @@ const { version, answers, rest, links } = JSON.parse(readFileSync(here("table.js
 
 const FLAGS = ["--ignore-config", "--no-exec", "-J", "-q", "--no-warnings", "--flat-playlist"];
 const VALUES = ["--playlist-end", "--socket-timeout", "--proxy", "--password", "--js-runtimes"];
-const JOINED = /^--(?:format|use-extractors|proxy)=./;
+const JOINED = /^--(?:format|use-extractors|proxy|user-agent)=./;
 
 function usage(problem) {
   process.stderr.write("\nUsage: yt-dlp [OPTIONS] URL [URL...]\n\nyt-dlp: error: " + problem + "\n");

@@ -139,7 +139,9 @@ export class JellyfinSite {
     const found = this.#select(query);
     const start = Number(query.get("startIndex") ?? 0);
     const end = start + Number(query.get("limit") ?? found.length);
-    return { Items: found.slice(start, end), TotalRecordCount: found.length, StartIndex: start };
+    const isWhole = query.get("fields")?.split(",").includes("MediaSources");
+    const items = found.slice(start, end).map((item) => (isWhole ? item : { ...item, MediaSources: undefined }));
+    return { Items: items, TotalRecordCount: found.length, StartIndex: start };
   }
 
   #select(query: URLSearchParams): readonly JellyfinItem[] {

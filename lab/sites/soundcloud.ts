@@ -42,12 +42,6 @@ export const SOUNDCLOUD_TRANSCODINGS = {
 } as const satisfies Record<string, TranscodingFields>;
 
 const AAC = 'audio/mp4; codecs="mp4a.40.2"';
-/** Those of a track from before AAC. */
-const OLD_TRANSCODINGS: readonly TranscodingFields[] = [
-  SOUNDCLOUD_TRANSCODINGS.mp3Hls,
-  SOUNDCLOUD_TRANSCODINGS.mp3Progressive,
-  SOUNDCLOUD_TRANSCODINGS.opusHls,
-];
 /** Those of a label's track: the open ones are listed and answered with 404. */
 export const SOUNDCLOUD_LABEL_TRANSCODINGS: readonly TranscodingFields[] = [
   { preset: "aac_160k", protocol: "ctr-encrypted-hls", mimeType: AAC },
@@ -114,7 +108,7 @@ export class SoundCloudSite {
       monetization_model: "NOT_APPLICABLE",
       artwork_url: `https://i1.sndcdn.com/artworks-${id}-large.jpg`,
       publisher_metadata: { isrc: `XX${String(id).padStart(10, "0")}` },
-      media: { transcodings: listTranscodings(id, OLD_TRANSCODINGS) },
+      media: { transcodings: listTranscodings(id, Object.values(SOUNDCLOUD_TRANSCODINGS)) },
       ...more,
     };
     this.tracks.set(id, track);

@@ -24,10 +24,10 @@ const BACKENDS = {
 } as const;
 const WITH_COOKIE: ReadonlySet<PageKind> = new Set(["artistsWithCookie", "search"]);
 /** Trouble that the yt-dlp bridge may not have with the same page. */
-const OWN_TROUBLE_KINDS: readonly (SourceErrorKind | undefined)[] = ["unreachable", "changed"];
+const OWN_TROUBLE_KINDS: readonly SourceErrorKind[] = ["unreachable", "changed"];
 
 /** What to request: pages of tracks and albums, of artists (without or with the cookie), or of search results. */
-export type PageKind = keyof typeof BACKENDS;
+type PageKind = keyof typeof BACKENDS;
 
 export interface Page {
   /** After redirects. */
@@ -56,8 +56,7 @@ export class BandcampPages {
   async read<Value>(first: string, { signal, kind, query, read }: ReadOptions<Value>): Promise<Value> {
     let url = first;
     for (let count = 0; count <= REDIRECTS_MAX; count++) {
-      const request = { signal, kind, query: count === 0 ? query : undefined };
-      const answer = await this.#backendOf(new URL(url).hostname, kind).run(() => this.#fetch(url, request));
+      const answer = await this.#request(url, { signal, kind, query: count === 0 ? query : undefined });
       // What one page does not contain says nothing about the site.
       const target = targetOf(answer);
       if (target === undefined) return read({ url: answer.url, text: answer.text });
@@ -66,12 +65,24 @@ export class BandcampPages {
     throw new SourceError("changed", `${first} goes through more than ${REDIRECTS_MAX} redirects`);
   }
 
-  /** Whether it makes sense to request the same page with the cookie, or from the yt-dlp bridge. */
+  /** Whether it makes sense to request the same page from the yt-dlp bridge. */
   isOwnTrouble(error: unknown): error is SourceError {
-    if (!(error instanceof SourceError)) return false;
-    // Refused by the circuit breaker: the cause is what opened it.
-    const { kind } = error.kind === "busy" && error.cause instanceof SourceError ? error.cause : error;
-    return OWN_TROUBLE_KINDS.includes(kind);
+    return error instanceof SourceError && OWN_TROUBLE_KINDS.includes(kindOf(error));
+  }
+
+  /** A page, or a redirect. Behind the wall, an artist's is requested again with the cookie. */
+  async #request(url: string, request: Omit<ReadOptions<unknown>, "read">): Promise<HttpAnswer> {
+    const { signal, kind } = request;
+    const { hostname } = new URL(url);
+    try {
+      return await this.#backendOf(hostname, kind).run(() => this.#fetch(url, request));
+    } catch (error) {
+      signal.throwIfAborted();
+      const isWalled = error instanceof SourceError && kindOf(error) === "unreachable";
+      // It goes to bandcamp.com only.
+      if (!isWalled || kind !== "artists" || !isBandcampHost(hostname)) throw error;
+      return await this.#request(url, { ...request, kind: "artistsWithCookie" });
+    }
   }
 
   #backendOf(hostname: string, kind: PageKind): Backend {
@@ -80,7 +91,6 @@ export class BandcampPages {
     return isBandcampHost(hostname) ? backend(BACKENDS[kind]) : backend(OTHERS, { host: hostname });
   }
 
-  /** A page, or a redirect. */
   async #fetch(url: string, { signal, kind, query }: Omit<ReadOptions<unknown>, "read">): Promise<HttpAnswer> {
     const { http } = this.#host;
     const cookie = WITH_COOKIE.has(kind) && isBandcampHost(new URL(url).hostname) ? PASSING_COOKIE : undefined;
@@ -96,6 +106,11 @@ export class BandcampPages {
     }
     return answer;
   }
+}
+
+/** Where the circuit breaker refuses, that of what opened it. */
+function kindOf(error: SourceError): SourceErrorKind {
+  return error.kind === "busy" && error.cause instanceof SourceError ? error.cause.kind : error.kind;
 }
 
 /** Undefined: it is no redirect. */

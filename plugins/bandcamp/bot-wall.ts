@@ -15,7 +15,9 @@ const WALL_LENGTH_MAX = 64 * 1024;
 
 /** The error for an answer that is the wall, a page that requires running a script; undefined: it is none. */
 export function wallError({ status, text }: HttpAnswer): SourceError | undefined {
-  const isChallenge = text.length <= WALL_LENGTH_MAX && /<title>\s*client challenge\b|["'/]_fs-ch-/i.test(text);
+  // JSON may have any text in it, as a song's title.
+  const isPage = text.length <= WALL_LENGTH_MAX && text.trimStart().startsWith("<");
+  const isChallenge = isPage && /<title>\s*client challenge\b|["'/]_fs-ch-/i.test(text);
   if (status !== 403 && !isChallenge) return undefined;
   const answer = `HTTP ${status}${isChallenge ? ' and its page "Client Challenge"' : ""}`;
   return new SourceError("unreachable", `Bandcamp takes this node for a bot: it answered ${answer}`);

@@ -138,15 +138,8 @@ export class BandcampSource {
     return this.#pages.read(url, { signal, kind: "releases", read: ({ text }) => readReleasePage(text, url) });
   }
 
-  async #readArtist(url: string, signal: AbortSignal): Promise<ArtistPage | Release> {
-    const read = (page: Page): ArtistPage | Release => readArtist(page, url);
-    try {
-      return await this.#pages.read(url, { signal, kind: "artists", read });
-    } catch (trouble) {
-      signal.throwIfAborted();
-      if (!this.#pages.isOwnTrouble(trouble)) throw trouble;
-      return await this.#pages.read(url, { signal, kind: "artistsWithCookie", read });
-    }
+  #readArtist(url: string, signal: AbortSignal): Promise<ArtistPage | Release> {
+    return this.#pages.read(url, { signal, kind: "artists", read: (page) => readArtist(page, url) });
   }
 
   /** The releases that can be read, in order; rejects when there are none. */

@@ -14,6 +14,8 @@ const PAGE_ITEMS = 500;
 /** As many tracks as the node takes of a list. */
 const PAGES_MAX = 20;
 const ARTIST_SONGS = 100;
+/** The files: each says its length, also where the song does not. */
+const LENGTH_FIELDS = "MediaSources";
 /** Bit rate of transcoded audio: the highest quality of the formats. */
 const BITRATE_BPS_MAX = 320_000;
 
@@ -53,12 +55,14 @@ export class JellyfinServer implements MediaServer {
   }
 
   track(id: string, signal: AbortSignal): Promise<SourceTrack> {
-    return this.#login.use(async (access) => (await this.#song(id, access, signal)).track, signal);
+    return this.#login.use(async (access) => {
+      return this.#songFrom(await this.#item(id, access, { fields: LENGTH_FIELDS, signal }));
+    }, signal);
   }
 
   async list(kind: ListKind, id: string, signal: AbortSignal): Promise<ServerList> {
     const { type, query } = LISTS[kind];
-    const list = await this.#login.use((access) => this.#item(id, access, signal), signal);
+    const list = await this.#login.use((access) => this.#item(id, access, { signal }), signal);
     // For an id that is not a list, the server would return all its items.
     if (list.Type !== type) throw this.#connection.trouble("unavailable", `has something else than that ${kind}`);
     const parent = kind === "artist" ? { artistIds: id, limit: ARTIST_SONGS } : { parentId: id };
@@ -74,8 +78,9 @@ export class JellyfinServer implements MediaServer {
   /** Requests the song first: this detects an expired session, and gives a clear error for a removed song. */
   playable(id: string, { signal }: ResolveRequest): Promise<Playable> {
     return this.#login.use(async (access) => {
-      const { etag } = await this.#song(id, access, signal);
-      return this.#linkTo(id, access, etag);
+      const item = await this.#item(id, access, { fields: "Etag", signal });
+      this.#songFrom(item);
+      return this.#linkTo(id, access, textOf(item.Etag) ?? "");
     }, signal);
   }
 
@@ -99,21 +104,21 @@ export class JellyfinServer implements MediaServer {
     return { kind: "link", url, headers };
   }
 
-  async #song(
-    id: string,
-    access: JellyfinAccess,
-    signal: AbortSignal,
-  ): Promise<{ readonly track: SourceTrack; readonly etag: string }> {
-    const item = await this.#item(id, access, signal);
+  /** Throws for an item that is not a song. */
+  #songFrom(item: Members): SourceTrack {
     const track = readAudio(item, this.name);
     if (track === undefined) throw this.#connection.trouble("unavailable", "has something else than a song of that id");
-    return { track, etag: textOf(item.Etag) ?? "" };
+    return track;
   }
 
-  async #item(id: string, access: JellyfinAccess, signal: AbortSignal): Promise<Members> {
+  async #item(
+    id: string,
+    access: JellyfinAccess,
+    { fields, signal }: { readonly fields?: string; readonly signal: AbortSignal },
+  ): Promise<Members> {
     // Others would go into paths and lists of ids as they are.
     if (!isJellyfinId(id)) throw this.#connection.trouble("not-found", "has nothing of that id");
-    const { items } = await this.#ask({ ids: id, fields: "Etag,MediaSources", limit: 1 }, access, signal);
+    const { items } = await this.#ask({ ids: id, fields, limit: 1 }, access, signal);
     const [item] = items;
     if (item === undefined) throw this.#connection.trouble("not-found", "has nothing of that id");
     return item;
@@ -137,7 +142,7 @@ export class JellyfinServer implements MediaServer {
   }
 
   #page(query: Query, signal: AbortSignal): Promise<JellyfinPage> {
-    return this.#login.use((access) => this.#ask(query, access, signal), signal);
+    return this.#login.use((access) => this.#ask({ ...query, fields: LENGTH_FIELDS }, access, signal), signal);
   }
 
   #ask(query: Query, { headers, session }: JellyfinAccess, signal: AbortSignal): Promise<JellyfinPage> {

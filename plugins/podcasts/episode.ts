@@ -24,10 +24,16 @@ interface Enclosure {
   readonly type: string | undefined;
   /** Undefined: something else, or the feed does not say. */
   readonly medium: "audio" | "video" | undefined;
-  /** As written, in seconds; only Media RSS has it. */
-  readonly duration: string | undefined;
 }
 
+/** How long a file is, as written: in seconds. Only Media RSS has it. */
+interface Duration {
+  readonly url: string;
+  readonly duration: string;
+}
+
+/** Of each kind that are kept. */
+const ELEMENTS_MAX = 20;
 const GUID_LENGTH_MAX = 500;
 const TYPE_LENGTH_MAX = 100;
 const AUDIO_FILE = /\.(?:mp3|m4a|m4b|mp4|aac|ogg|oga|opus|flac|wav|webm)$/i;
@@ -37,6 +43,7 @@ export class EpisodeDraft {
   /** Texts of elements, by path. */
   readonly texts = new Map<string, string>();
   readonly #enclosures: Enclosure[] = [];
+  readonly #durations: Duration[] = [];
 
   /** An element that says something in its attributes. */
   addElement(path: string, attribute: (name: string) => string | undefined): void {
@@ -44,7 +51,10 @@ export class EpisodeDraft {
     const url = attribute("url") ?? attribute("rdf:resource") ?? attribute("resource");
     const type = attribute("type") ?? attribute("enc:type");
     const medium = mediumOf(type, attribute("medium"));
-    const details = { type, medium, duration: attribute("duration") };
+    const details = { type, medium };
+    const duration = attribute("duration");
+    if (url !== undefined && duration !== undefined && this.#durations.length < ELEMENTS_MAX)
+      this.#durations.push({ url, duration });
     if (/^(?:enc:)?enclosure$/.test(path) && url !== undefined) this.#add({ url, ...details });
     else if (path === "link" && attribute("rel") === "enclosure" && href !== undefined)
       this.#add({ url: href, ...details });
@@ -63,6 +73,8 @@ export class EpisodeDraft {
     };
     const enclosure = this.#enclosure(feedUrl);
     if (enclosure === undefined) return undefined;
+    // Beside an enclosure, Media RSS may describe the same file.
+    const same = this.#durations.find(({ url }) => webLink(url, feedUrl) === enclosure.url);
     const guid = text("guid", "id")?.trim();
     const number = /^\s*\d{1,6}\s*$/.exec(text("itunes:episode") ?? "")?.[0];
     return {
@@ -70,7 +82,7 @@ export class EpisodeDraft {
       title: plainTitle(text("title")) ?? "Unknown title",
       enclosureUrl: enclosure.url,
       enclosureType: enclosure.type?.trim().slice(0, TYPE_LENGTH_MAX),
-      lengthMs: durationMsOf(text("itunes:duration")) ?? durationMsOf(enclosure.duration),
+      lengthMs: durationMsOf(text("itunes:duration")) ?? durationMsOf(same?.duration),
       publishedMs: dateMsOf(text("pubdate", "published", "dc:date", "updated")),
       imageUrl: webLink(text("itunes:image"), feedUrl),
       pageUrl: webLink(text("link"), feedUrl),
@@ -79,7 +91,7 @@ export class EpisodeDraft {
   }
 
   #add(enclosure: Enclosure): void {
-    if (this.#enclosures.length < 20) this.#enclosures.push(enclosure);
+    if (this.#enclosures.length < ELEMENTS_MAX) this.#enclosures.push(enclosure);
   }
 
   #set(path: string, value: string): void {

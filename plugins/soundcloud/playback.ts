@@ -33,6 +33,13 @@ interface PlaybackOptions {
   readonly filterOutPreviewTracks: boolean;
 }
 
+interface LinkRequest {
+  readonly secret: string | undefined;
+  readonly signal: AbortSignal;
+  /** The reason is added here if the node may not access it. */
+  readonly refusals: SourceError[];
+}
+
 type Link = Extract<Playable, { readonly kind: "link" }>;
 
 export class SoundCloudPlayback {
@@ -51,14 +58,16 @@ export class SoundCloudPlayback {
   async resolve(request: ResolveRequest): Promise<Playable> {
     const id = trackIdOf(request.track.identifier);
     const known = request.reason === "start" && id !== undefined ? this.#options.loader.playingOf(id) : undefined;
-    const link = known === undefined ? undefined : await this.#linkOf(known, request);
+    const refusals: SourceError[] = [];
+    const link = known === undefined ? undefined : await this.#linkOf(known, request, refusals);
     if (link !== undefined) return link;
-    if (known?.isProtected) throw new SourceError("unavailable", this.#whyUnplayable(known));
+    if (known?.isProtected) throw this.#unplayable(known, refusals);
     // Nothing is cached, or none of the cached variants exists any more.
     const fresh = await this.#find(id, request);
-    const found = await this.#linkOf(fresh, request);
+    const freshRefusals: SourceError[] = [];
+    const found = await this.#linkOf(fresh, request, freshRefusals);
     if (found !== undefined) return found;
-    throw new SourceError("unavailable", this.#whyUnplayable(fresh));
+    throw this.#unplayable(fresh, freshRefusals);
   }
 
   /** By its number; where that is of no use, or not enough without a secret, by its page. */
@@ -77,14 +86,20 @@ export class SoundCloudPlayback {
     throw gone(refusals.at(-1));
   }
 
-  /** The first available variant; undefined if there is none. */
-  async #linkOf(playing: TrackPlaying, { variant: last, signal }: ResolveRequest): Promise<Link | undefined> {
+  /** The first available variant; undefined if there is none. Refusals of whole ones are added to `refusals`. */
+  async #linkOf(
+    playing: TrackPlaying,
+    { variant: last, signal }: ResolveRequest,
+    refusals: SourceError[],
+  ): Promise<Link | undefined> {
     const { filterOutPreviewTracks } = this.#options;
     if (playing.isBlocked || (playing.isPreview && filterOutPreviewTracks)) return undefined;
     let preview: Link | undefined;
     for (const variant of lastFirst(playing.variants, last)) {
       if (variant.isPreview && preview !== undefined) break;
-      const link = await this.#fetchLink(variant, playing.secret, signal);
+      const refused: SourceError[] = [];
+      const link = await this.#fetchLink(variant, { secret: playing.secret, signal, refusals: refused });
+      if (!variant.isPreview) refusals.push(...refused);
       if (link === undefined) continue;
       if (variant.isPreview || !isPreviewLink(link.url)) return this.#counted(link, variant.isPreview);
       // It was said to be whole; another one may be.
@@ -95,11 +110,10 @@ export class SoundCloudPlayback {
   }
 
   /** Undefined if the variant is gone, or the node may not access it. */
-  async #fetchLink(variant: Variant, secret: string | undefined, signal: AbortSignal): Promise<Link | undefined> {
+  async #fetchLink(variant: Variant, { secret, signal, refusals }: LinkRequest): Promise<Link | undefined> {
     const { transcodingUrl } = variant;
     const key = `${transcodingUrl} ${secret ?? ""}`;
     if (this.#missing.get(key) === true) return undefined;
-    const refusals: SourceError[] = [];
     const query = { secret_token: secret };
     const answer = await orMissing(this.#options.api.get(transcodingUrl, { signal, query }), refusals);
     if (answer === undefined && refusals.length === 0) this.#missing.set(key, true);
@@ -109,6 +123,11 @@ export class SoundCloudPlayback {
     if (url === undefined) throw new SourceError("changed", "SoundCloud answered a variant without a link");
     const expiresAtMs = expiryOf(url, variant, this.#host.clock.now());
     return { kind: "link", url: url.href, expiresAtMs, variant: variant.name };
+  }
+
+  #unplayable(playing: TrackPlaying, [refusal]: readonly SourceError[]): SourceError {
+    // The node's address or its region may be what is refused, which says nothing about the track.
+    return refusal === undefined ? new SourceError("unavailable", this.#whyUnplayable(playing)) : gone(refusal);
   }
 
   #whyUnplayable({ isBlocked, isPreview, variants, hasEncrypted }: TrackPlaying): string {
@@ -149,7 +168,7 @@ async function orMissing<Value>(work: Promise<Value>, refusals: SourceError[] = 
   }
 }
 
-/** With why SoundCloud did not even say what there is, where it did not. */
+/** With why SoundCloud refused to say what there is, or to give it, where it did. */
 function gone(refusal: SourceError | undefined): SourceError {
   const message = refusal === undefined ? NOT_AVAILABLE : `${NOT_AVAILABLE}: ${refusal.message}`;
   return new SourceError("unavailable", message, { cause: refusal });

@@ -17,6 +17,8 @@ import { textOf, webAddressOf } from "./read-json.ts";
 import { artworkOf, type FoundTrack } from "./read-track.ts";
 
 const SHORT_LINKS_MAX = 3;
+/** That all of a search is hidden is not logged more often. */
+const HIDDEN_LOG_MS = 60 * 60_000;
 const LIST_NAMES: Readonly<Record<UserList, string>> = {
   tracks: "Tracks by",
   likes: "Liked by",
@@ -37,6 +39,7 @@ interface SoundCloudSourceOptions {
 export class SoundCloudSource {
   readonly #host: PluginHost;
   readonly #options: SoundCloudSourceOptions;
+  #hiddenLoggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(host: PluginHost, options: SoundCloudSourceOptions) {
     this.#host = host;
@@ -159,11 +162,16 @@ export class SoundCloudSource {
     if (encryptedTracks === "keep") return found;
     const open = found.filter(({ playing }) => !playing.isProtected);
     if (encryptedTracks === "last") return [...open, ...found.filter(({ playing }) => playing.isProtected)];
-    if (open.length === 0 && found.length > 0) {
-      const advice = "plugins.soundcloud.encryptedTracks: last lists them";
-      this.#host.log.info(`a search found only tracks that are protected by DRM, and hides them; ${advice}`);
-    }
+    if (open.length === 0 && found.length > 0) this.#logHidden();
     return open;
+  }
+
+  #logHidden(): void {
+    const nowMs = this.#host.clock.now();
+    if (nowMs - this.#hiddenLoggedMs < HIDDEN_LOG_MS) return;
+    this.#hiddenLoggedMs = nowMs;
+    const advice = "plugins.soundcloud.encryptedTracks: last lists them";
+    this.#host.log.info(`a search found only tracks that are protected by DRM, and hides them; ${advice}`);
   }
 
   /** Follows a short link while it stays at SoundCloud; the page itself is not fetched. */

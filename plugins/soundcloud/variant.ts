@@ -21,8 +21,8 @@ export interface OfferedVariants {
   readonly variants: readonly Variant[];
   readonly hasEncrypted: boolean;
   /**
-   * There are encrypted variants, and no AAC without encryption: a label's track, whose open variants are listed but
-   * have not been available since 2026-04-30.
+   * There are encrypted variants, and no whole AAC without encryption: a label's track, whose open variants are listed
+   * but have not been available since 2026-04-30.
    */
   readonly isProtected: boolean;
 }
@@ -32,10 +32,12 @@ export interface ReadVariantsOptions {
 }
 
 const TRANSCODINGS_MAX = 50;
+/** Passed through. Gone since 2026-04, but for tracks that still list it; where it is gone, one request says so. */
+const OPUS_KINDS = ["hls opus"];
 /** 160 kbit/s, and what SoundCloud makes of all new tracks. */
 const AAC_KINDS = ["hls aac", "progressive aac"];
-/** Opus (gone since 2026-04, but for tracks that still list it) is passed through; MP3 is decoded by all nodes. */
-const OTHER_KINDS = ["hls opus", "progressive mp3", "hls mp3"];
+/** 128 kbit/s. All nodes decode it. */
+const MP3_KINDS = ["progressive mp3", "hls mp3"];
 /** Of a preset that does not name it, kbit/s. */
 const USUAL_BIT_RATE = 128;
 /** The letters that Lavalink puts before a transcoding address, in its order of preference. */
@@ -54,14 +56,14 @@ const LIFE_MS_MAX = 7 * 24 * 60 * 60_000;
 export function readVariants(track: Members, { canDecodeAac }: ReadVariantsOptions): OfferedVariants {
   const transcodings = objectsOf(objectOf(track.media)?.transcodings, TRANSCODINGS_MAX);
   const variants = transcodings.flatMap((transcoding) => readVariant(transcoding) ?? []);
-  const order = canDecodeAac ? [...AAC_KINDS, ...OTHER_KINDS] : [...OTHER_KINDS, ...AAC_KINDS];
+  const order = [...OPUS_KINDS, ...(canDecodeAac ? [...AAC_KINDS, ...MP3_KINDS] : [...MP3_KINDS, ...AAC_KINDS])];
   const rankOf = (variant: Variant): number => (variant.isPreview ? order.length : 0) + order.indexOf(kindOf(variant));
   const hasEncrypted = transcodings.some(isEncrypted);
   return {
     // Whole ones before previews.
     variants: variants.sort((one, other) => rankOf(one) - rankOf(other) || bitRateOf(other) - bitRateOf(one)),
     hasEncrypted,
-    isProtected: hasEncrypted && !variants.some(({ codec }) => codec === "aac"),
+    isProtected: hasEncrypted && !variants.some(({ codec, isPreview }) => codec === "aac" && !isPreview),
   };
 }
 

@@ -113,6 +113,16 @@ export function clipOperation({ id, uri }: TwitchLink, hash: string): Operation<
   };
 }
 
+/** The same for playing it. Undefined also where it has no token, so that an error of the answer is the reason. */
+export function clipTokenOperation(link: TwitchLink, hash: string): Operation<Clip> {
+  const operation = clipOperation(link, hash);
+  const read: typeof operation.read = (data) => {
+    const clip = operation.read(data);
+    return clip?.token === undefined ? undefined : clip;
+  };
+  return { ...operation, read };
+}
+
 /** Undefined: there is nothing of this name to play. */
 export function tokenOperation({ kind, id }: TwitchLink): Operation<AccessToken> {
   const isVideo = kind === "video";

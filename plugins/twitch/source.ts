@@ -18,6 +18,7 @@ import {
   type Clip,
   channelOperation,
   clipOperation,
+  clipTokenOperation,
   tokenOperation,
   videoOperation,
 } from "./operations.ts";
@@ -53,7 +54,7 @@ export class TwitchSource {
       throw new SourceError("invalid", "a track of Twitch must have its address there as its identifier");
     }
     if (link.kind === "clip") {
-      const clip = await this.#gql.ask(clipOperation(link, this.#options.clipQueryHash), signal);
+      const clip = await this.#gql.ask(clipTokenOperation(link, this.#options.clipQueryHash), signal);
       return clipPlayable(clip, { link, variant });
     }
     const token = usable(await this.#gql.ask(tokenOperation(link), signal), link);

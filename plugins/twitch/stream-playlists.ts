@@ -21,25 +21,30 @@ export class StreamPlaylists {
 
   /** The playlist's address. Rejects with `unavailable` if it is not served: offline, removed, for subscribers only. */
   async find(link: TwitchLink, token: AccessToken, signal: AbortSignal): Promise<string> {
-    const server = (this.#host.options.playlistServer ?? SERVER).replace(/\/+$/, "");
+    const { playlistServer } = this.#host.options;
+    const server = (playlistServer ?? SERVER).replace(/\/+$/, "");
     return this.#backend.run(async () => {
+      let trouble: SourceError | undefined;
       for (const path of pathsOf(link)) {
         const url = `${server}${path}?${queryOf(token)}`;
-        if (await this.#isThere(url, link, signal)) return url;
+        const answer = await this.#host.http.request(url, { signal, sizeBytesMax: SIZE_BYTES_MAX });
+        const found = this.#troubleOf(answer, link);
+        if (found === undefined) return url;
+        if (answer.status === 404) continue;
+        trouble = found;
+        // An operator's server may know the first version only, and refuse the second with any status.
+        if (playlistServer === undefined) break;
       }
-      throw new SourceError("unavailable", `Twitch: ${link.uri} is offline or gone`);
+      throw trouble ?? new SourceError("unavailable", `Twitch: ${link.uri} is offline or gone`);
     });
   }
 
-  /** False: HTTP 404. */
-  async #isThere(url: string, link: TwitchLink, signal: AbortSignal): Promise<boolean> {
-    const { http } = this.#host;
-    const answer = await http.request(url, { signal, sizeBytesMax: SIZE_BYTES_MAX });
-    if (answer.status === 404) return false;
-    if (answer.status === 403) throw refusalOf(answer, link);
-    if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-    if (answer.text.trimStart().startsWith("#EXTM3U")) return true;
-    throw new SourceError("changed", `the answer for the playlist of ${link.uri} is not a playlist`);
+  /** Undefined: it is the playlist. */
+  #troubleOf(answer: HttpAnswer, link: TwitchLink): SourceError | undefined {
+    if (answer.status === 403) return refusalOf(answer, link);
+    if (answer.status < 200 || answer.status > 299) return this.#host.http.statusError(answer);
+    if (answer.text.trimStart().startsWith("#EXTM3U")) return undefined;
+    return new SourceError("changed", `the answer for the playlist of ${link.uri} is not a playlist`);
   }
 }
 

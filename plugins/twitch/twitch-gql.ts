@@ -6,11 +6,15 @@ import type { Identity, TwitchIdentity } from "./identity.ts";
 
 const ADDRESS = "https://gql.twitch.tv/gql";
 const MESSAGE_LENGTH_MAX = 200;
+const ERRORS_MAX = 20;
+/** Of an answer that is searched for the reason of a refusal. */
+const REFUSAL_LENGTH_MAX = 10_000;
 const SIZE_BYTES_MAX = 1024 * 1024;
 /** Statuses that mean a refused client id or token. */
 const REFUSALS = new Set([400, 401, 403]);
 /** Twitch has replaced its own text of a query, so the hash stands for nothing, or not for the text beside it. */
-const UNKNOWN_HASH = /PersistedQueryNotFound|sha does not match/i;
+const UNKNOWN_HASH =
+  /persisted[_ ]?query|(?:sha(?:-?256)?|hash)\b.{0,40}(?:match|unknown|not found|invalid)|(?:unknown|invalid).{0,40}hash\b/i;
 const INTEGRITY = /integrity/i;
 
 export interface Operation<Value> {
@@ -25,11 +29,13 @@ export interface Operation<Value> {
 }
 
 export class TwitchGql {
-  readonly #host: Pick<PluginHost, "http">;
+  readonly #host: Pick<PluginHost, "http" | "log" | "count">;
   readonly #identity: TwitchIdentity;
   readonly #backend: Backend;
+  /** Options whose hash has been reported as outdated. */
+  readonly #outdated = new Set<string>();
 
-  constructor(host: Pick<PluginHost, "http" | "backend">, identity: TwitchIdentity) {
+  constructor(host: Pick<PluginHost, "http" | "backend" | "log" | "count">, identity: TwitchIdentity) {
     this.#host = host;
     this.#identity = identity;
     this.#backend = host.backend("gql.twitch.tv");
@@ -57,16 +63,27 @@ export class TwitchGql {
     signal: AbortSignal,
   ): Promise<Value | undefined> {
     let answer = await this.#post(withHash(operation), identity, signal);
-    if (operation.persisted !== undefined && UNKNOWN_HASH.test(firstMessage(answer) ?? "")) {
+    if (operation.persisted !== undefined && messagesOf(answer).some((message) => UNKNOWN_HASH.test(message))) {
+      this.#reportOutdated(operation.name, operation.persisted.option);
       answer = await this.#post(withoutHash(operation), identity, signal);
     }
     const data = membersOf(answer.data);
     const value = operation.read(data);
     // An error in a successful answer concerns a part of it that is not used here.
     if (value !== undefined) return value;
-    throwFirst(firstMessage(answer), operation);
+    throwError(messagesOf(answer), operation);
     if (Object.keys(data).length > 0) return undefined;
     throw new SourceError("changed", `Twitch answered the query ${operation.name} without data`);
+  }
+
+  #reportOutdated(name: string, option: string): void {
+    this.#host.count("outdated-hash");
+    if (this.#outdated.has(option)) return;
+    this.#outdated.add(option);
+    const consequence = "our own text of the query is sent, with a second request each time";
+    this.#host.log.warn(`Twitch refuses the hash of the query ${name}, so ${consequence}; set a new hash`, {
+      option: `plugins.twitch.${option}`,
+    });
   }
 
   async #post(body: JsonMembers, identity: Identity, signal: AbortSignal): Promise<Members> {
@@ -77,10 +94,11 @@ export class TwitchGql {
       sizeBytesMax: SIZE_BYTES_MAX,
       headers: { "client-id": identity.clientId, "x-device-id": identity.deviceId },
     });
-    const isUnknownHash = answer.status === 400 && UNKNOWN_HASH.test(answer.text);
-    if (isUnknownHash) return { errors: [{ message: UNKNOWN_HASH.exec(answer.text)?.[0] }] };
     if (REFUSALS.has(answer.status)) {
-      if (INTEGRITY.test(answer.text)) throw new IntegrityRefusal();
+      const text = answer.text.slice(0, REFUSAL_LENGTH_MAX);
+      const unknownHash = answer.status === 400 ? UNKNOWN_HASH.exec(text)?.[0] : undefined;
+      if (unknownHash !== undefined) return { errors: [{ message: unknownHash }] };
+      if (INTEGRITY.test(text)) throw new IntegrityRefusal();
       const advice = "set plugins.twitch.clientId to another";
       throw new IdentityRefusal(`gql.twitch.tv refuses the client id (HTTP ${answer.status}); ${advice}`);
     }
@@ -119,8 +137,13 @@ function withoutHash({ name: operationName, query, variables = {} }: Operation<u
   return { operationName, query, variables: Object.fromEntries(declared) };
 }
 
-function firstMessage({ errors }: Members): string | undefined {
-  return trimmedText(membersOf(listOf(errors)[0]).message)?.slice(0, MESSAGE_LENGTH_MAX);
+/** What all its errors say, and their codes. */
+function messagesOf({ errors }: Members): string[] {
+  return listOf(errors)
+    .slice(0, ERRORS_MAX)
+    .map(membersOf)
+    .flatMap(({ message, extensions }) => [message, membersOf(extensions).code])
+    .flatMap((text) => trimmedText(text)?.slice(0, MESSAGE_LENGTH_MAX) ?? []);
 }
 
 function parsed(text: string): unknown {
@@ -132,13 +155,16 @@ function parsed(text: string): unknown {
   }
 }
 
-function throwFirst(message: string | undefined, { name, persisted }: Operation<unknown>): void {
-  if (message === undefined) return;
-  if (INTEGRITY.test(message)) throw new IntegrityRefusal();
-  if (UNKNOWN_HASH.test(message)) {
+/** Throws what the messages mean; nothing where there are none. */
+function throwError(messages: readonly string[], { name, persisted }: Operation<unknown>): void {
+  if (messages.some((message) => INTEGRITY.test(message))) throw new IntegrityRefusal();
+  const unknownHash = messages.find((message) => UNKNOWN_HASH.test(message));
+  if (unknownHash !== undefined) {
     const advice = persisted === undefined ? "" : `; set plugins.twitch.${persisted.option} to its new hash`;
-    throw new SourceError("changed", `Twitch does not know the query ${name} any more (${message})${advice}`);
+    throw new SourceError("changed", `Twitch does not know the query ${name} any more (${unknownHash})${advice}`);
   }
+  const [message] = messages;
+  if (message === undefined) return;
   const isBusy = /^service (timeout|error|unavailable)/i.test(message);
   throw new SourceError(isBusy ? "busy" : "changed", `Twitch did not answer the query ${name}: ${message}`);
 }

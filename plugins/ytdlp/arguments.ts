@@ -26,16 +26,20 @@ interface ArgumentsOptions {
   readonly customArgs: readonly string[];
   /** Those that give it a JavaScript runtime. */
   readonly runtimeArgs: readonly string[];
+  /** The operator's; undefined: yt-dlp's own. */
+  readonly userAgent?: string | undefined;
   /** The format that was played last. */
   readonly variant?: string | undefined;
 }
 
-export function argumentsFor({ target, countMax, customArgs, runtimeArgs, variant }: ArgumentsOptions): string[] {
+export function argumentsFor(options: ArgumentsOptions): string[] {
+  const { target, countMax, customArgs, runtimeArgs, userAgent, variant } = options;
   const formats = variant !== undefined && FORMAT_NAME.test(variant) ? `${variant}/${FORMATS}` : FORMATS;
   const own = ["--flat-playlist", "--socket-timeout", "10", `--format=${formats}`];
   return [
     ...FIXED,
     ...runtimeArgs,
+    ...(userAgent === undefined ? [] : [`--user-agent=${userAgent}`]),
     // The generic extractor would fetch any page that a client names.
     ...(target.mayGuess ? [] : ["--use-extractors=default,-generic"]),
     ...["--playlist-end", String(countMax)],

@@ -22,32 +22,43 @@ export interface NodeProcess {
   readonly execPath: string;
 }
 
-interface RuntimeQuestion {
+interface YtDlpAndNode {
   /** As yt-dlp prints it. */
   readonly version: string;
-  /** The operator's arguments. */
-  readonly customArgs: readonly string[];
   readonly node: NodeProcess;
 }
 
+interface RunQuestion extends YtDlpAndNode {
+  /** The operator's arguments of that run. */
+  readonly customArgs: readonly string[];
+}
+
+interface RuntimeQuestion extends YtDlpAndNode {
+  /** The operator's arguments for loading, and for playing. */
+  readonly customArgs: readonly (readonly string[])[];
+}
+
 /** Arguments that give yt-dlp our own Node.js. None where yt-dlp or Node.js is too old, or the operator has chosen. */
-export function runtimeArguments({ version, customArgs, node }: RuntimeQuestion): readonly string[] {
+export function runtimeArguments({ version, customArgs, node }: RunQuestion): readonly string[] {
   const isOurs = wantsRuntime(version) && !isChosen(customArgs) && isNodeEnough(node);
   return isOurs ? ["--js-runtimes", `node:${node.execPath}`] : [];
 }
 
-/** Which runtime yt-dlp has, in words: undefined where it needs one and has none. Rejects when aborted. */
+/**
+ * Which runtime yt-dlp uses where the operator has not chosen one, in words: undefined where it needs one and has none.
+ * It prefers deno, which it finds by itself. Rejects when aborted.
+ */
 export async function findRuntime(
   { version, customArgs, node }: RuntimeQuestion,
   run: PluginHost["run"],
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!wantsRuntime(version)) return "none needed";
-  if (isChosen(customArgs)) return "as its arguments say";
-  if (isNodeEnough(node)) return `Node.js ${node.versions.node}`;
+  if (customArgs.every(isChosen)) return "as its arguments say";
   const deno = await denoVersion(run, signal);
   const [major = 0, minor = 0] = deno?.split(".").map(Number) ?? [];
-  return major * 100 + minor >= DENO_MIN ? `deno ${deno}` : undefined;
+  if (major * 100 + minor >= DENO_MIN) return `deno ${deno}`;
+  return isNodeEnough(node) ? `Node.js ${node.versions.node}` : undefined;
 }
 
 /** Versions are dates, with a suffix for nightly builds: 2025.11.12, 2026.10.26.220202.dev0. */

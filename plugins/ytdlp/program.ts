@@ -25,6 +25,8 @@ const VERSION_TIMEOUT_MS = 15_000;
 const VERSION_BYTES_MAX = 64 * 1024;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const VERSION = "version";
+/** What the node sends where the operator has set none: those that yt-dlp has for each site are better. */
+const NODES_USER_AGENT = /^Tonearm\/[\w.+-]+$/;
 
 interface Question {
   readonly purpose: "load" | "playback";
@@ -51,7 +53,7 @@ export class Program {
     try {
       const version = await this.#version(signal);
       log.debug("yt-dlp found", { version });
-      const customArgs = [...options.customLoadArgs, ...options.customPlaybackArgs];
+      const customArgs = [options.customLoadArgs, options.customPlaybackArgs];
       const run: YtDlpHost["run"] = (...call) => this.#host.run(...call);
       if ((await findRuntime({ version, customArgs, node: this.#node }, run, signal)) !== undefined) return;
       const consequence = "yt-dlp has no JavaScript runtime, so YouTube gives it few formats or none";
@@ -76,7 +78,9 @@ export class Program {
     const { path, customLoadArgs, customPlaybackArgs, timeoutMs, concurrency } = this.#host.options;
     const customArgs = purpose === "load" ? customLoadArgs : customPlaybackArgs;
     const runtimeArgs = runtimeArguments({ version, customArgs, node: this.#node });
-    const args = argumentsFor({ ...details, customArgs, runtimeArgs });
+    const { userAgent } = this.#host;
+    const ownUserAgent = NODES_USER_AGENT.test(userAgent) ? undefined : userAgent;
+    const args = argumentsFor({ ...details, customArgs, runtimeArgs, userAgent: ownUserAgent });
     const limits = { timeoutMs, outputBytesMax: OUTPUT_BYTES_MAX, concurrencyMax: concurrency };
     const result = await this.#host.run(path, { args, signal, ...limits }).catch((error: unknown) => {
       // The program may have been removed: search for it again before the next run.

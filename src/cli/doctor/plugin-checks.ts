@@ -23,13 +23,13 @@ export function ytDlpCheck(config: NodeConfig, node: NodeProcess = process): Che
   const { values } = readOptions(YTDLP_MANIFEST.config, written, { path: `plugins.${name}` });
   if (values === undefined) return [];
   const { path, customLoadArgs, customPlaybackArgs } = values;
-  const customArgs = [...customLoadArgs, ...customPlaybackArgs];
+  const customArgs = [customLoadArgs, customPlaybackArgs];
   return [{ name: "yt-dlp", run: () => checkProgram({ path, customArgs, node }) }];
 }
 
 interface YtDlp {
   readonly path: string;
-  readonly customArgs: readonly string[];
+  readonly customArgs: readonly (readonly string[])[];
   readonly node: NodeProcess;
 }
 

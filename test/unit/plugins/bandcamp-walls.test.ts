@@ -127,6 +127,16 @@ describe("a search", () => {
     expect(await bench.loadTracks("bandcamp", HALL)).toHaveLength(1);
   });
 
+  test.each([`"_fs-ch-x`, "<title>Client Challenge</title>"])(
+    "a song of the name %s does not look like the wall",
+    async (name) => {
+      const results = [{ type: "t", name, item_url_path: HALL }];
+      stand.site.fail({ ...BROKEN_API, outcome: { json: { auto: { results } } } });
+      expect(await bench.loadTracks("bandcamp", "bcsearch:hall")).toMatchObject([{ info: { title: name } }]);
+      expect(stand.site.requests).toHaveLength(1);
+    },
+  );
+
   test("an API that finds nothing is believed", async () => {
     expect(await bench.load("bandcamp", "bcsearch:nothing")).toEqual({ kind: "empty" });
     expect(stand.site.requests).toHaveLength(1);
@@ -173,13 +183,20 @@ describe("an artist behind the bot wall", () => {
     expect(asked).toEqual(["ytdl:https://stand-in.bandcamp.com/music"]);
   });
 
-  test("the cookie is not sent to an artist's own domain", async () => {
+  test("a page that has changed is not requested again with the cookie", async () => {
+    stand.site.fail({ at: /\/music$/, outcome: { text: "<html>something new</html>" } });
+    expect(await troubleWith(bench.load("bandcamp", ARTIST))).toMatchObject({ code: "site-changed" });
+    expect(stand.site.requestsTo("stand-in.bandcamp.com", "/music")).toHaveLength(1);
+  });
+
+  test("the cookie is neither sent to an artist's own domain nor tried for it", async () => {
     const location = "https://music.stand-in.example/music";
     stand.site.fail({ at: /^stand-in\.bandcamp\.com\/music$/, outcome: { status: 302, headers: { location } } });
+    stand.site.fail({ at: /^music\.stand-in\.example/, outcome: { text: CHALLENGE } });
     await troubleWith(bench.load("bandcamp", ARTIST));
     const there = stand.site.requestsTo("music.stand-in.example", "/music");
-    expect(there.length).toBeGreaterThan(0);
-    expect(there.filter(({ headers }) => headers.cookie !== undefined)).toEqual([]);
+    expect(there.map(({ headers }) => headers.cookie)).toEqual([undefined]);
+    expect(stand.site.requestsTo("stand-in.bandcamp.com", "/music")).toHaveLength(1);
   });
 });
 

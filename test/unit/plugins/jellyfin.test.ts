@@ -85,7 +85,21 @@ describe("a track", () => {
     const { site, bench } = await atHome({ items: [{ Id: jellyfinId(1), Type: "Audio", Name: "A", MediaSources }] });
     const [track] = await bench.loadTracks("jellyfin", song(1));
     expect(track?.info).toMatchObject({ title: "A", length });
-    expect(site.requests("/Items").at(-1)?.query.get("fields")).toContain("MediaSources");
+    expect(site.requests("/Items").at(-1)?.query.get("fields")).toBe("MediaSources");
+    await bench.resolve("jellyfin", track?.encoded ?? "");
+    expect(site.requests("/Items").at(-1)?.query.get("fields")).toBe("Etag");
+  });
+
+  it.each([
+    ["a search", "jfsearch:A"],
+    ["a playlist", `jellyfin:home:playlist:${jellyfinId(31)}`],
+  ])("%s has the lengths of files, too", async (_, identifier) => {
+    const file = { Type: "Audio", Name: "A", MediaSources: [{ RunTimeTicks: 90_000_000 }] };
+    const playlist = { Id: jellyfinId(31), Type: "Playlist", Name: "Evening" };
+    const items = [playlist, { ...file, Id: jellyfinId(1) }];
+    const { bench } = await atHome({ items, playlists: { [jellyfinId(31)]: [jellyfinId(1)] } });
+    const [track] = await bench.loadTracks("jellyfin", identifier);
+    expect(track?.info.length).toBe(9000);
   });
 
   it.each([[[]], [{}], ["x"], [null], [[{ RunTimeTicks: "9" }]]])(
@@ -141,6 +155,7 @@ describe("a search", () => {
     expect(tracks.map(({ info }) => info.identifier)).toEqual([`jellyfin:attic:${jellyfinId(2)}`, song(2)]);
     const asked = home.requests("/Items")[0]?.query;
     expect(Object.fromEntries(asked ?? [])).toEqual({
+      fields: "MediaSources",
       searchTerm: "wave",
       includeItemTypes: "Audio",
       recursive: "true",

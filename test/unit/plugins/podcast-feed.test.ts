@@ -201,6 +201,16 @@ test("an episode without a duration has that of its audio in Media RSS", () => {
   expect(lengths("<itunes:duration>60</itunes:duration>")).toEqual([60_000]);
 });
 
+test.each([
+  ["with a type", 'url="/1.mp3" type="audio/mpeg" duration="90"', 90_000],
+  ["without type or medium", 'url="https://feeds.example/1.mp3" duration="90"', 90_000],
+  ["of another address", 'url="/2.mp3" type="audio/mpeg" duration="90"', undefined],
+])("an enclosure's length is that of a Media RSS element %s", (_, attributes, length) => {
+  const { feed } = readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>
+    <enclosure url="/1.mp3" type="audio/mpeg" length="1"/><media:content ${attributes}/></item></channel></rss>`);
+  expect(feed?.episodes.map(({ lengthMs }) => lengthMs)).toEqual([length]);
+});
+
 test("a picture that calls itself audio is not an episode", () => {
   const { feed } = readFeed(`<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item><title>One</title>
     <media:content url="https://example.com/1.jpg" type="image/jpeg" medium="audio"/></item></channel></rss>`);

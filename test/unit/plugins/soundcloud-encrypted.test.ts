@@ -91,6 +91,31 @@ describe("a track that is protected by DRM", () => {
   });
 });
 
+test("an AAC preview does not make a label track an open one", async () => {
+  const transcodings = [...SOUNDCLOUD_LABEL_TRANSCODINGS, { ...SOUNDCLOUD_TRANSCODINGS.aacHls, snipped: true }];
+  env.site.addTrack(50, "label", { title: "Find me", media: { transcodings: listTranscodings(50, transcodings) } });
+  env.site.addTrack(51, "open", { title: "Find me too" });
+  expect(await env.titles(await env.bench(), "scsearch:find me")).toEqual(["Find me too", "Find me"]);
+});
+
+test.each([
+  ["every variant", /media/],
+  ["one variant", /media.*progressive/],
+])("a refusal of %s of a label track by 403 is reported as such, not as DRM", async (_, at) => {
+  env.site.addLabelTrack(50, "label");
+  env.site.server.fail({ at, outcome: { status: 403 } });
+  const first = await env.bench();
+  const { encoded } = await env.track(first, `${PAGE}/label`);
+  // Also where the track comes from a client.
+  for (const bench of [first, await env.bench()]) {
+    const { trouble } = await refusalOf(bench, encoded);
+    expect(trouble).toMatchObject({
+      code: "site-unavailable",
+      message: expect.stringMatching(/^This track is not available: .*HTTP 403.*region.*refuses the node's address$/),
+    });
+  }
+});
+
 test("404s of a track without encrypted variants are remembered, but its variants are read again", async () => {
   env.site.server.fail({ at: /media/, outcome: { status: 404 } });
   const bench = await env.bench();
@@ -149,16 +174,19 @@ describe("lists with label tracks", () => {
     expect(await found({ encryptedTracks: "hide" }, `${PAGE}/tracks`)).toEqual(NAMES.slice(0, 3));
   });
 
-  test("a search whose tracks are all hidden is empty, and the log names the option", async () => {
-    const bench = await env.bench({ encryptedTracks: "hide" });
+  test("a search whose tracks are all hidden is empty, and the log names the option once an hour", async () => {
+    const clock = new FakeClock();
+    const bench = await env.bench({ encryptedTracks: "hide" }, clock);
     expect(await bench.load("soundcloud", "scsearch:listed c")).toEqual({ kind: "empty" });
     const message = expect.stringMatching(
       /^a search found only .*; plugins\.soundcloud\.encryptedTracks: last lists them$/,
     );
     await expect.poll(() => bench.lines).toEqual([expect.objectContaining({ level: "info", message })]);
-    await bench.load("soundcloud", "scsearch:listed");
-    await bench.load("soundcloud", "scsearch:nowhere");
+    for (const query of ["listed", "nowhere", "listed a"]) await bench.load("soundcloud", `scsearch:${query}`);
     expect(bench.lines).toHaveLength(1);
+    clock.advance(60 * 60_000);
+    await bench.load("soundcloud", "scsearch:listed e");
+    await expect.poll(() => bench.lines).toHaveLength(2);
   });
 
   test("an unknown place for them is refused with the possible ones", async () => {

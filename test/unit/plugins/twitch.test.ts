@@ -239,6 +239,39 @@ test("a hash that is refused with HTTP 400 as not that of the text does not look
   expect(stand.site.requestsTo("www.twitch.tv")).toHaveLength(1);
 });
 
+test.each([
+  "PERSISTED_QUERY_NOT_FOUND",
+  "persisted query not found",
+  "the provided sha256Hash is invalid",
+  "hash of the query is unknown",
+  "unknown query hash",
+])("a hash that is refused with %j is outdated, also as HTTP 400 and behind other errors", async (message) => {
+  const outdated = { errors: [{ message: "something else" }, { message }] };
+  for (const outcome of [{ json: outdated }, { status: 400, json: outdated }]) {
+    stand.site.fail({ at: GQL, outcome, times: 1 });
+    bench = await start();
+    expect(await bench.loadTracks("twitch", LIVE)).toHaveLength(1);
+  }
+  const codes = { errors: [{ message: "refused", extensions: { code: message } }] };
+  stand.site.fail({ at: GQL, outcome: { json: codes }, times: 1 });
+  expect(await bench.loadTracks("twitch", VIDEO)).toHaveLength(1);
+});
+
+test("an outdated hash is counted each time, and logged once with its option", async () => {
+  stand.unknownHash = "refused";
+  bench = await start({ options: { persistedQueryHash: "0".repeat(64) } });
+  await bench.load("twitch", LIVE);
+  await bench.load("twitch", "https://www.twitch.tv/untitled");
+  await expect.poll(() => bench.report?.counts).toEqual({ "outdated-hash": 2 });
+  expect(bench.lines).toMatchObject([
+    {
+      level: "warn",
+      message: expect.stringContaining("StreamMetadata"),
+      fields: { option: "plugins.twitch.persistedQueryHash" },
+    },
+  ]);
+});
+
 test("a clip of an outdated hash plays", async () => {
   const outdated = await start({ options: { clipQueryHash: "0".repeat(64) } });
   const link = await outdated.resolve("twitch", encodedWith(CLIP));
@@ -280,6 +313,25 @@ test("an integrity check that fails for both client ids is reported with what ma
   expect(stand.site.requestsTo("gql.twitch.tv")).toHaveLength(2);
 });
 
+const HALF_A_CLIP = {
+  data: { clip: { title: "What a clip", videoQualities: [], playbackAccessToken: null } },
+  errors: [{ message: "service error" }, { message: "failed integrity check", path: ["clip", "playbackAccessToken"] }],
+};
+
+test("a clip whose token alone fails the integrity check plays with the other client id", async () => {
+  stand.site.fail({ at: GQL, outcome: { json: HALF_A_CLIP }, times: 1 });
+  expect(await bench.resolve("twitch", encodedWith(CLIP))).toMatchObject({ url: expect.stringContaining("q=480") });
+  const ids = stand.site.requestsTo("gql.twitch.tv").map(({ headers }) => headers["client-id"]);
+  expect(new Set(ids).size).toBe(2);
+});
+
+test("a clip whose token fails the integrity check for both client ids loads, and says what may help", async () => {
+  stand.site.fail({ at: GQL, outcome: { json: HALF_A_CLIP } });
+  expect(await bench.loadTracks("twitch", CLIP)).toHaveLength(1);
+  const trouble = await troubleWith(bench.resolve("twitch", encodedWith(CLIP)));
+  expect(trouble.message).toMatch(/integrity.*plugins\.twitch\.clientId.*plugins\.twitch\.proxy/);
+});
+
 test("an operator's client id that fails the integrity check is not replaced", async () => {
   bench = await start({ options: { clientId: stand.clientId } });
   stand.distrusted.add(stand.clientId);
@@ -294,6 +346,29 @@ test.each([
   stand.usherVersions = [1];
   const link = await bench.resolve("twitch", encodedWith(identifier));
   expect(link.kind === "link" && new URL(link.url).pathname).toBe(path);
+});
+
+test.each([400, 403, 405, 502])(
+  "an operator's server that answers the second version of playlists with %i is asked for the first",
+  async (status) => {
+    bench = await start({ options: { playlistServer: stand.playlistServer } });
+    stand.site.fail({ at: /\/v2\//, outcome: { status } });
+    const link = await bench.resolve("twitch", encodedWith(LIVE));
+    expect(link.kind === "link" && new URL(link.url).pathname).toContain("/api/channel/hls/stand_in.m3u8");
+  },
+);
+
+test("the refusal of an operator's server is the reason where it does not know the other version", async () => {
+  bench = await start({ options: { playlistServer: stand.playlistServer } });
+  stand.site.fail({ at: /\/v2\//, outcome: { status: 403 } });
+  const trouble = await troubleWith(bench.resolve("twitch", encodedWith("https://www.twitch.tv/asleep")));
+  expect(trouble.message).toContain("is refused");
+});
+
+test("Twitch's own refusal of the second version of playlists is believed", async () => {
+  stand.site.fail({ at: /\/v2\//, outcome: { status: 403 } });
+  await troubleWith(bench.resolve("twitch", encodedWith(LIVE)));
+  expect(stand.site.requestsTo("usher.ttvnw.net")).toHaveLength(1);
 });
 
 test("a refused client id is read again once", async () => {

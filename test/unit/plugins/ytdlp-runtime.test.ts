@@ -88,12 +88,48 @@ test.each([
   ["deno 1.46.3", undefined],
   ["something else", undefined],
 ])("with Node.js 20, the answer %j of deno means %s", async (stdout, expected) => {
-  const question = { version: "2026.10.26", customArgs: [], node: NODE_20 };
+  const question = { version: "2026.10.26", customArgs: [[], []], node: NODE_20 };
   expect(await findRuntime(question, run(stdout), signal)).toBe(expected);
 });
 
+test("deno is named before Node.js, as yt-dlp prefers it, unless it is too old", async () => {
+  const question = { version: "2026.10.26", customArgs: [[], []], node: NODE_22 };
+  expect(await findRuntime(question, run("deno 2.5.4"), signal)).toBe("deno 2.5.4");
+  expect(await findRuntime(question, run("deno 2.2.0"), signal)).toBe("Node.js 22.0.0");
+  expect(await findRuntime(question, noDeno, signal)).toBe("Node.js 22.0.0");
+});
+
+test("arguments for loading that name a runtime say nothing about playing", async () => {
+  const chosen = ["--js-runtimes", "bun"];
+  const found = (customArgs: readonly (readonly string[])[]) =>
+    findRuntime({ version: "2026.10.26", customArgs, node: NODE_20 }, noDeno, signal);
+  expect(await found([chosen, []])).toBeUndefined();
+  expect(await found([[], chosen])).toBeUndefined();
+  expect(await found([chosen, chosen])).toBe("as its arguments say");
+});
+
+test("yt-dlp is given the operator's user agent, and none where there is none", async () => {
+  const given = (args: readonly string[]) => args.filter((argument) => argument.startsWith("--user-agent"));
+  expect(given(await argsOfLoad(NODE_22))).toEqual([]);
+  const connect = { proxyUrl: undefined, connectTimeoutMs: 3000, socketTimeoutMs: 3000 };
+  for (const [userAgent, expected] of [
+    ["Mozilla/5.0 (X11)", ["--user-agent=Mozilla/5.0 (X11)"]],
+    ["Tonearm/0.9.0", []],
+  ] as const) {
+    bench?.close();
+    bench = await PluginBench.start(ytDlpPlugin(NODE_22), {
+      options: { path: fake.path },
+      settings: { http: { ...connect, userAgent } },
+    });
+    await bench.load("ytdlp", PAGE);
+    expect(given(fake.calls.at(-1)?.args ?? [])).toEqual(expected);
+  }
+});
+
 test("the log reports once that yt-dlp has no runtime, and what helps", async () => {
-  expect(await findRuntime({ version: "2026.10.26", customArgs: [], node: NODE_20 }, noDeno, signal)).toBeUndefined();
+  expect(
+    await findRuntime({ version: "2026.10.26", customArgs: [[], []], node: NODE_20 }, noDeno, signal),
+  ).toBeUndefined();
   const { lines } = await start(NODE_20);
   const found = () => lines.filter(({ message }) => /no JavaScript runtime.*Node\.js 22.*deno/.test(message));
   await expect.poll(found).toMatchObject([{ level: "warn" }]);
