@@ -85,7 +85,7 @@ function youtubeKeys(read: ReadKey) {
   return {
     playlistPagesMax: read(
       integerKey("lavalink.server.youtubePlaylistLoadLimit", {
-        meaning: "Pages of a YouTube playlist to load, 100 tracks each.",
+        meaning: "Pages of a YouTube playlist to load, 100 tracks each. Less than 1 counts as 1, more than 100 as 100.",
         unit: "pages",
         defaultValue: 6,
         min: 0,

@@ -41,17 +41,25 @@ export function reportSources(options: ReportOptions, present: readonly string[]
   const on = present.filter(isPlayable);
   const off = [
     ...builtins.flatMap((plugin) => {
-      const names = namesOf(plugin).filter((name) => !present.includes(name));
-      return names.length === 0 ? [] : [`${names.join("/")} (${adviceFor(plugin, { config, plans })})`];
+      const byAdvice = new Map<string, string[]>();
+      for (const { name } of plugin.manifest.sources) {
+        if (present.includes(name)) continue;
+        const advice = adviceFor(plugin, name, { config, plans });
+        byAdvice.set(advice, [...(byAdvice.get(advice) ?? []), name]);
+      }
+      return Array.from(byAdvice, ([advice, names]) => `${names.join("/")} (${advice})`);
     }),
     ...ownSourcesOff(config),
   ];
   const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
-  const isAsked = isAskedByFormerSource({ config, plans });
+  const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
-    ...missingServices(options, present).map((message) => ({ level: "warn" as const, message })),
+    ...[...unreadableSwitches(options), ...missingServices(options, present)].map((message) => ({
+      level: "warn" as const,
+      message,
+    })),
   ];
 }
 
@@ -59,10 +67,9 @@ export function reportSources(options: ReportOptions, present: readonly string[]
 export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: ReportOptions): readonly AbsentSource[] {
   return [
     ...builtins.flatMap((plugin) => {
-      const reason = `off on this node: ${adviceFor(plugin, { config, plans })}`;
       return plugin.manifest.sources.map(({ name, prefixes = [], hosts = [] }) => ({
         name,
-        reason: `${name} is ${reason}`,
+        reason: `${name} is off on this node: ${adviceFor(plugin, name, { config, plans })}`,
         refused: "all" as const,
         claims: { prefixes, hosts: plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts },
       }));
@@ -82,17 +89,19 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
   ];
 }
 
-function namesOf({ manifest }: BuiltinPlugin): readonly string[] {
-  return manifest.sources.map(({ name }) => name);
-}
-
-/** How to turn an absent one on. */
+/** How to turn an absent source of the plugin on. */
 function adviceFor(
   { manifest, turnedOnBy }: BuiltinPlugin,
+  sourceName: string,
   { config, plans }: Omit<ReportOptions, "builtins">,
 ): string {
   const { name } = manifest;
-  if (plans.some((plan) => plan.isBuiltIn && plan.name === name)) return "its set-up failed, see the log";
+  const plan = plans.find((candidate) => candidate.isBuiltIn && candidate.name === name);
+  if (plan !== undefined) {
+    // Only the sites of yt-dlp are chosen by an option.
+    const isChosen = plan.manifest?.sources.some((source) => source.name === sourceName) !== false;
+    return isChosen ? "its set-up failed, see the log" : `add its site to plugins.${name}.sites`;
+  }
   const { enabled } = mapOf(treeAt(config.plugins.options.reveal(), [name]));
   return enabled === undefined && turnedOnBy !== undefined ? turnedOnBy : `set plugins.${name}.enabled: true`;
 }
@@ -114,6 +123,15 @@ function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins"
   return (
     youtube === true && !isWritten && !isNamed && plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube")
   );
+}
+
+/** Of the built-in plugins. */
+function unreadableSwitches({ config, builtins = BUILTIN_PLUGINS }: ReportOptions): string[] {
+  return builtins.flatMap(({ manifest: { name } }) => {
+    const enabled = treeAt(config.plugins.options.reveal(), [name, "enabled"]) ?? "";
+    const isReadable = enabled === "" || (typeof enabled === "string" && parseFlag(enabled) !== undefined);
+    return isReadable ? [] : [`plugins.${name}.enabled: expected true or false; leaving it out`];
+  });
 }
 
 function missingServices(options: ReportOptions, present: readonly string[]): string[] {
