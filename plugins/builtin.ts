@@ -115,7 +115,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "ytdlp/plugin.js",
     // LavaSrc's example has the path, and the source off.
     isOn: ({ own, isConfigured, lavalink }) =>
-      isTextOf(own["path"]) ||
+      isTextOf(own.path) ||
       (isTextOf(lavalink("lavasrc", "ytdlp", "path")) &&
         (isConfigured || !isFalse(lavalink("lavasrc", "sources", "ytdlp")))),
     turnedOnBy: "set plugins.ytdlp.path",

@@ -3,6 +3,7 @@
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
+import { parseFlag } from "../../lib/flag-words.ts";
 import { ALL_KEYS, type KeyValues, readAllKeys } from "../keys/all-keys.ts";
 import type { Key, Setting, SettingReport } from "../keys/key.ts";
 import { BUILT_IN_PLUGINS } from "../plugin-rules.ts";
@@ -112,8 +113,7 @@ export class SettingTable {
     const { missingVariable, tail, location } = setting;
     // Of a Java plugin only the artifact counts, so a placeholder in its version may stay.
     if (missingVariable === undefined || key.path === "lavalink.plugins") return true;
-    // A key with one value takes the last setting (`oneKey`).
-    if (key.shape === "one" && setting !== this.#settings.get(key.path)?.at(-1)) return false;
+    if (this.#isOverridden(key, setting)) return false;
     if (key.docs.noEffect !== undefined) return false;
     const path = tail === undefined ? key.path : `${key.path}.${tail}`;
     const message = `${path}: ${unsetVariable(missingVariable)}`;
@@ -124,12 +124,20 @@ export class SettingTable {
     return false;
   }
 
+  /** A key with one value takes the last setting (`oneKey`), a map the last of each name (`mapKey`). */
+  #isOverridden({ path, shape }: Key<unknown>, setting: Setting): boolean {
+    if (shape !== "one" && shape !== "map") return false;
+    const name = canonicalName(setting.tail ?? "");
+    const last = this.#settings.get(path)?.findLast(({ tail }) => canonicalName(tail ?? "") === name);
+    return last !== setting;
+  }
+
   /** Whether an option of a plugin is read; `unknown` for plugins that may be loaded from elsewhere. */
   #effectOfOption(tail: string): "known" | "none" | "unknown" {
     const [plugin = "", ...names] = tail.split(".").map(canonicalName);
     const options = this.#settings.get("plugins") ?? [];
     const isOff = options.some(
-      (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && option.text.trim() === "false",
+      (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && parseFlag(option.text) === false,
     );
     const isRead = READ_OF_LAVALINK.get(plugin)?.includes(names[0] ?? "") ?? true;
     if (isOff || !isRead) return "none";
@@ -175,10 +183,10 @@ export class SettingTable {
   #unknownVariable(name: string, setting: WrittenSetting): void {
     const upper = name.toUpperCase();
     if (isServiceLink(upper)) return;
-    const isOurs = upper.startsWith("TONEARM_");
-    const closest =
-      this.#unknownCount < UNKNOWN_MAX ? closestName(upper.replace(/_\d{1,4}_?$/, ""), VARIABLE_NAMES) : undefined;
-    if (closest === undefined && !/^(TONEARM|LAVALINK)_/.test(upper)) return;
+    // The node starts with a port that was meant to be its own, as it does with Kubernetes' variable of that name.
+    const isOurs = upper.startsWith("TONEARM_") && !upper.endsWith("_PORT");
+    const closest = this.#unknownCount < UNKNOWN_MAX ? suggestVariable(upper) : undefined;
+    if (closest === undefined && !LAVALINK_OR_TONEARM.test(upper)) return;
     if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
     if (isOurs) this.problems.push({ location: setting.location, message: `sets no key${hintOf(closest)}` });
     else this.warnings.push(`${setting.location} sets no key${hintOf(closest)}`);
@@ -216,7 +224,24 @@ function isChanged(key: Key<unknown>, value: unknown): boolean {
 
 const PATHS = ALL_KEYS.map(({ path }) => path);
 const PATHS_WITH_EFFECT = ALL_KEYS.filter(({ docs }) => docs.noEffect === undefined).map(({ path }) => path);
-const VARIABLE_NAMES = ALL_KEYS.map(variableNameOf);
+
+const LAVALINK_OR_TONEARM = /^(TONEARM|LAVALINK)_/;
+const VARIABLE_BY_PATH = new Map(ALL_KEYS.map((key) => [key.path, variableNameOf(key)]));
+const VARIABLE_NAMES = [...VARIABLE_BY_PATH.values()];
+
+/** Below `lavalink`, `tonearm` or `server`, where Lavalink, Tonearm and the Java framework have them by turns. */
+const OF_SERVER: Readonly<Record<string, string>> = {
+  port: "server.port",
+  host: "server.address",
+  address: "server.address",
+  password: "lavalink.server.password",
+};
+
+function suggestVariable(upper: string): string | undefined {
+  const closest = closestName(upper.replace(/_\d{1,4}_?$/, ""), VARIABLE_NAMES);
+  if (closest !== undefined || !LAVALINK_OR_TONEARM.test(upper)) return closest;
+  return VARIABLE_BY_PATH.get(suggestPath(upper.toLowerCase().split("_")) ?? "");
+}
 
 function hintOf(suggestion: string | undefined): string {
   return suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
@@ -227,6 +252,9 @@ function suggestPath(names: readonly string[]): string | undefined {
   const closest = closestName(names.join("."), PATHS);
   if (closest !== undefined) return closest;
   const written = names.map(canonicalName);
+  const isOfServer = written.slice(0, -1).every((name) => ["lavalink", "tonearm", "server"].includes(name));
+  const ofServer = isOfServer && written.length > 1 ? OF_SERVER[written.at(-1) ?? ""] : undefined;
+  if (ofServer !== undefined) return ofServer;
   const moved = PATHS_WITH_EFFECT.filter((path) => {
     const known = path.split(".").map(canonicalName);
     return known.at(-1) === written.at(-1) && (isPart(written, known) || isPart(known, written));

@@ -88,10 +88,34 @@ test.each([
   ["LAVALINK_SERVER_RATELIMIT_IP_BLOKS_0", "did you mean LAVALINK_SERVER_RATELIMIT_IP_BLOCKS?"],
   ["PLUGINS_YOUTUB_ENABLED", "did you mean plugins.youtube?"],
   ["LAVALINK_SOMETHING_ELSE", "sets no key"],
+  ["LAVALINK_SERVER_PORT", "did you mean SERVER_PORT?"],
+  ["LAVALINK_PORT", "did you mean SERVER_PORT?"],
+  ["TONEARM_PORT", "did you mean SERVER_PORT?"],
+  ["TONEARM_SERVER_PORT", "did you mean SERVER_PORT?"],
+  ["LAVALINK_PASSWORD", "did you mean LAVALINK_SERVER_PASSWORD?"],
+  ["LAVALINK_SERVER_HOST", "did you mean SERVER_ADDRESS?"],
+  ["LAVALINK_SERVER_ADDRESS", "did you mean SERVER_ADDRESS?"],
 ])("the variable %s causes a warning: %s", (name, warning) => {
   const { warnings } = load("", { [name]: "1" });
   expect(warnings).toEqual([expect.stringContaining(warning)]);
-  expect(warnings[0]).toMatch(/LAVAL|TONARM|SERVER|METRICS|youtub/);
+  expect(warnings[0]).toMatch(/LAVAL|TONARM|TONEARM|SERVER|METRICS|youtub/);
+});
+
+test("Kubernetes' variables for services named lavalink and tonearm cause no warning", () => {
+  const env = Object.fromEntries(
+    ["TONEARM", "LAVALINK", "LAVALINK_SERVER"].flatMap((name) => [
+      [`${name}_SERVICE_HOST`, "10.0.0.2"],
+      [`${name}_SERVICE_PORT`, "2333"],
+      [`${name}_SERVICE_PORT_HTTP`, "2333"],
+      [`${name}_PORT`, "tcp://10.0.0.2:2333"],
+      [`${name}_PORT_2333_TCP`, "tcp://10.0.0.2:2333"],
+      [`${name}_PORT_2333_TCP_PROTO`, "tcp"],
+      [`${name}_PORT_2333_TCP_PORT`, "2333"],
+      [`${name}_PORT_2333_TCP_ADDR`, "10.0.0.2"],
+    ]),
+  );
+  const { warnings, notes } = load("", env);
+  expect({ warnings, notes }).toEqual({ warnings: [], notes: [] });
 });
 
 test("variables that panels and other programs set cause no warning", () => {
@@ -128,6 +152,7 @@ test.each([
     "plugins.lavasrc.spotify.clientId",
   ],
   ["an option of a plugin that is off", `plugins.ytdlp: { enabled: false, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
+  ["the same, in another word", `plugins.ytdlp: { enabled: No, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
   ["a plugin named like a member of objects", `plugins.constructor.token: \${TOKEN}`, "plugins.constructor.token"],
   ["a plugin that nobody knows", `plugins.other.list: [x, "\${TOKEN}"]`, "plugins.other.list.1"],
 ])("a placeholder without a value is left out in %s", (_, text, name) => {
@@ -138,6 +163,12 @@ test.each([
 test("a placeholder without a value in the version of a Java plugin leaves its name known", () => {
   const { warnings } = load(`lavalink.plugins: [{ dependency: "a.b:some-plugin:\${VERSION}" }]`);
   expect(warnings.join()).toContain("some-plugin");
+});
+
+test("a placeholder without a value does not stop the start where a variable sets that name of a map", () => {
+  const text = `lavalink.server.filters: { karaoke: "\${KARAOKE}" }`;
+  const { config } = load(text, { LAVALINK_SERVER_FILTERS_KARAOKE: "false" });
+  expect(config.disabledFilters).toEqual(["karaoke"]);
 });
 
 test.each([
