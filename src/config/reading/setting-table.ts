@@ -32,6 +32,13 @@ const READ_OF_LAVALINK: ReadonlyMap<string, readonly string[]> = new Map([
   ["dunctebot", ["ttslanguage"]],
 ]);
 
+/** The starts of paths, and the key without which those have no effect. */
+const SWITCHES: readonly (readonly [string, string])[] = [
+  ["server.ssl.", "server.ssl.enabled"],
+  ["metrics.prometheus.", "metrics.prometheus.enabled"],
+  ["lavalink.server.httpConfig.proxy", "lavalink.server.httpConfig.proxyHost"],
+];
+
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
 /** Sources are added with increasing priority: file, variables, arguments. */
@@ -117,7 +124,8 @@ export class SettingTable {
     if (key.docs.noEffect !== undefined) return false;
     const path = tail === undefined ? key.path : `${key.path}.${tail}`;
     const message = `${path}: ${unsetVariable(missingVariable)}`;
-    const effect = key.path === "plugins" ? this.#effectOfOption(tail ?? "") : "known";
+    const ofKey = this.#isSwitchedOff(key.path) ? "none" : "known";
+    const effect = key.path === "plugins" ? this.#effectOfOption(tail ?? "") : ofKey;
     if (effect === "known") this.problems.push({ location, message });
     else if (effect === "none") withoutEffect.push(path);
     else this.warnings.push(`${location}: ${message}; leaving it out`);
@@ -130,6 +138,13 @@ export class SettingTable {
     const name = canonicalName(setting.tail ?? "");
     const last = this.#settings.get(path)?.findLast(({ tail }) => canonicalName(tail ?? "") === name);
     return last !== setting;
+  }
+
+  /** Whether the key beside it that turns it on is set to off. */
+  #isSwitchedOff(path: string): boolean {
+    const [, switchPath = ""] = SWITCHES.find(([start, name]) => path.startsWith(start) && path !== name) ?? [];
+    const text = this.#settings.get(switchPath)?.at(-1)?.text.trim();
+    return text !== undefined && (text === "" || parseFlag(text) === false);
   }
 
   /** Whether an option of a plugin is read; `unknown` for plugins that may be loaded from elsewhere. */

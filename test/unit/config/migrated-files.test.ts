@@ -152,6 +152,21 @@ test.each([
     "plugins.lavasrc.spotify.clientId",
   ],
   ["an option of a plugin that is off", `plugins.ytdlp: { enabled: false, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
+  [
+    "TLS that is off",
+    `server.ssl: { enabled: false, key-store: "\${STORE}", key-store-password: "\${WORD}" }`,
+    "server.ssl.key-store-password",
+  ],
+  [
+    "metrics that are off",
+    `metrics.prometheus: { enabled: false, endpoint: "\${METRICS}" }`,
+    "metrics.prometheus.endpoint",
+  ],
+  [
+    "a proxy that is not set",
+    `lavalink.server.httpConfig: { proxyHost: "\${HOST:}", proxyPort: "\${PORT_X}", proxyUser: "\${USER_X}" }`,
+    "lavalink.server.httpConfig.proxyUser",
+  ],
   ["the same, in another word", `plugins.ytdlp: { enabled: No, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
   ["a plugin named like a member of objects", `plugins.constructor.token: \${TOKEN}`, "plugins.constructor.token"],
   ["a plugin that nobody knows", `plugins.other.list: [x, "\${TOKEN}"]`, "plugins.other.list.1"],
