@@ -9,7 +9,7 @@ import { parseFlag } from "../../lib/flag-words.ts";
 import type { AbsentSource } from "../manage/absent-sources.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
-import { SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
+import { FURTHER_PAGES, SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
 
 /** Flags of one plugin's sources that are read. */
 const FLAGS_MAX = 50;
@@ -71,7 +71,10 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
         name,
         reason: `${name} is off on this node: ${adviceFor(plugin, name, { config, plans })}`,
         refused: "all" as const,
-        claims: { prefixes, hosts: plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts },
+        claims: {
+          prefixes,
+          hosts: [...(plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts), ...(FURTHER_PAGES[name] ?? [])],
+        },
       }));
     }),
     ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts, advice = ADD_PLUGIN }) => ({
