@@ -40,7 +40,7 @@ export interface Configured {
   readonly config: NodeConfig;
   /** `plugins.<name>`, without the members that every plugin has. */
   readonly own: PlainTreeMap;
-  /** Whether `plugins.<name>` has any member, of those that every plugin has too, but `enabled`. */
+  /** Whether a member of `plugins.<name>` but `enabled` has a value that is not empty. */
   readonly isConfigured: boolean;
   /** The value at `plugins.<name>.<…>` of Lavalink's plugins, by path; undefined if not set. */
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
