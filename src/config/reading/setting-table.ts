@@ -49,6 +49,8 @@ export class SettingTable {
   /** By the path of the key, in its proper spelling. */
   readonly #settings = new Map<string, Setting[]>();
   #unknownCount = 0;
+  /** Where options of plugins were written, at the wrong level. */
+  readonly #misplaced = new Set<string>();
 
   addFile(settings: readonly WrittenSetting[]): void {
     this.#addByPath(settings);
@@ -187,9 +189,19 @@ export class SettingTable {
       });
       return;
     }
+    const plugin = misplacedPlugin(setting.names);
+    if (plugin !== undefined) {
+      const place = setting.names.slice(0, plugin.depth).join(".");
+      if (!this.#misplaced.has(place)) {
+        const reason = `the options of a plugin belong below plugins: plugins.${plugin.name}`;
+        this.warnings.push(`${setting.location}: ${place} has no effect: ${reason}`);
+      }
+      this.#misplaced.add(place);
+      return;
+    }
     const isOurs = canonicalName(setting.names[0] ?? "") === "tonearm";
     if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
-    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestPath(setting.names));
+    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestPath(setting.names)) || noSource(setting.names);
     if (isOurs) this.problems.push({ location: setting.location, message: `${path}: there is no such key${hint}` });
     else this.warnings.push(`${setting.location}: ${path} is not a known key${hint}`);
   }
@@ -204,7 +216,10 @@ export class SettingTable {
     if (closest === undefined && !LAVALINK_OR_TONEARM.test(upper)) return;
     if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
     if (isOurs) this.problems.push({ location: setting.location, message: `sets no key${hintOf(closest)}` });
-    else this.warnings.push(`${setting.location} sets no key${hintOf(closest)}`);
+    else {
+      const hint = hintOf(closest) || noSource(name.split("_"));
+      this.warnings.push(`${setting.location} sets no key${hint}`);
+    }
   }
 
   #reportFor({ path }: Key<unknown>): SettingReport {
@@ -260,6 +275,19 @@ function suggestVariable(upper: string): string | undefined {
 
 function hintOf(suggestion: string | undefined): string {
   return suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
+}
+
+/** A built-in plugin's name at the top of the file, or where Lavalink's own keys are; `depth`: as the nth name. */
+function misplacedPlugin(names: readonly string[]): { readonly name: string; readonly depth: number } | undefined {
+  const written = names.map(canonicalName);
+  const index = written.findIndex((name) => name !== "lavalink" && name !== "server");
+  const name = written[index] ?? "";
+  return BUILT_IN_PLUGINS.has(name) ? { name, depth: index + 1 } : undefined;
+}
+
+function noSource(names: readonly string[]): string {
+  const isSource = names.length === 4 && canonicalName(names.join(".")).startsWith("lavalink.server.sources.");
+  return isSource ? ": Tonearm has no such source (a plugin in tonearm.plugins may add one)" : "";
 }
 
 /** A misspelt path, or the only one that differs by names left out or added above the last name. */

@@ -91,6 +91,12 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
   },
 ];
 
+/** Names below `lavalink.server.sources`, and the sources that play their sites here. */
+export const LAVALINK_NAMES: Readonly<Names> = { nico: "niconico", odysee: "ytdlp" };
+
+/** Sources of other nodes whose sites yt-dlp can read, and does not read unless they are added. */
+export const SITES_TO_ADD: readonly string[] = ["clypit", "ocremix", "soundgasm"];
+
 /** Hosts of pages, beside those that a source takes itself: nothing on them is audio. By the name of the source. */
 export const FURTHER_PAGES: Readonly<Record<string, readonly string[]>> = {
   youtube: ["youtube-nocookie.com", "www.youtube-nocookie.com", "gaming.youtube.com", "tv.youtube.com"],

@@ -9,13 +9,20 @@ import { parseFlag } from "../../lib/flag-words.ts";
 import type { AbsentSource } from "../manage/absent-sources.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
-import { FURTHER_PAGES, SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
+import {
+  FURTHER_PAGES,
+  LAVALINK_NAMES,
+  SERVICES_WITHOUT_SOURCE,
+  SITES_TO_ADD,
+  SOURCE_FLAGS,
+} from "./known-services.ts";
 
 /** Flags of one plugin's sources that are read. */
 const FLAGS_MAX = 50;
 const NAME_LENGTH_MAX = 60;
 const LOCAL_SWITCH = "set lavalink.server.sources.local: true and tonearm.local.roots";
 const ADD_PLUGIN = "a plugin in tonearm.plugins may add one";
+const ADD_SITE = "set plugins.ytdlp.path and add the site to plugins.ytdlp.sites";
 const TERMS =
   "youtube is on because lavalink.server.sources.youtube is true; Google's terms of service forbid much of what it " +
   "does: your choice (plugins.youtube.enabled: false turns it off)";
@@ -141,18 +148,18 @@ function missingServices(options: ReportOptions, present: readonly string[]): st
   const absent = absentSources(options);
   return askedServices(options.config).flatMap(({ key, name }) => {
     if (present.includes(name)) return [];
-    const reason =
-      absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${ADD_PLUGIN})`;
+    const advice = SITES_TO_ADD.includes(name) ? ADD_SITE : ADD_PLUGIN;
+    const reason = absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${advice})`;
     return [`${key} is true, but ${reason}`];
   });
 }
 
 /** The flags that are true, and the sources that they ask for. */
 function askedServices({ sources, plugins }: NodeConfig): { readonly key: string; readonly name: string }[] {
-  const { vimeo = false, nico: niconico = false, youtube = false } = sources;
-  const former = Object.entries({ youtube, vimeo, niconico }).filter(([, isAsked]) => isAsked);
+  const { vimeo = false, nico = false, youtube = false } = sources;
+  const asked = Object.entries({ youtube, vimeo, nico, ...sources.former }).filter(([, isAsked]) => isAsked);
   return [
-    ...former.map(([name]) => ({ key: `lavalink.server.sources.${name === "niconico" ? "nico" : name}`, name })),
+    ...asked.map(([name]) => ({ key: `lavalink.server.sources.${name}`, name: LAVALINK_NAMES[name] ?? name })),
     ...SOURCE_FLAGS.flatMap(({ path, names }) => {
       const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
       return flags.flatMap(([written, value]) => {

@@ -88,6 +88,7 @@ test.each([
   ["LAVALINK_SERVER_RATELIMIT_IP_BLOKS_0", "did you mean LAVALINK_SERVER_RATELIMIT_IP_BLOCKS?"],
   ["PLUGINS_YOUTUB_ENABLED", "did you mean plugins.youtube?"],
   ["LAVALINK_SOMETHING_ELSE", "sets no key"],
+  ["LAVALINK_SERVER_SOURCES_SPOTIFY", "sets no key: Tonearm has no such source"],
   ["LAVALINK_SERVER_PORT", "did you mean SERVER_PORT?"],
   ["LAVALINK_PORT", "did you mean SERVER_PORT?"],
   ["TONEARM_PORT", "did you mean SERVER_PORT?"],
@@ -216,6 +217,21 @@ test.each([
   ["'use strict'\nconst x = 1", "JavaScript"],
   ["import { x } from './x.js'\nexport default x", "JavaScript"],
   ["const config = {\n}", "JavaScript"],
+  ...[
+    "export let config = {\n}",
+    "export async function config() {\n}",
+    "export function config() {\n}",
+    "export class Config {\n}",
+    "export * from './x.js'",
+    "export {\n  config\n}",
+    "import {\n  x\n} from './x.js'",
+    "import type { X } from './x.ts'",
+    "import * as dotenv from 'dotenv'",
+    "require('dotenv').config()",
+    "process.env.PORT = 1",
+    "const config: Config = {\n}",
+    "function config() {\n}",
+  ].map((text) => [text, "JavaScript"]),
   ["# comment\n[server]\nport = 2333", "TOML"],
   ["server.port=2333\nserver.address=0.0.0.0", "name=value"],
   ["SERVER_PORT=2333", "name=value"],
@@ -228,8 +244,15 @@ test.each([
   expect(message.split("\n")).toHaveLength(2);
 });
 
+test.each(["config.js", "config.cjs", "config.mjs", "config.ts"])("a file named %s is JavaScript", (name) => {
+  expect(refusal("// nothing that only JavaScript has\n({ server: {} })", name)).toContain("this is JavaScript");
+});
+
 test.each([
   '{ "server": { "port": 7 } }',
+  "process.env: 1\nserver.port: 7",
+  "require: x(1)\nserver.port: 7",
+  "export let: 1\nserver.port: 7",
   '{\n  "server": {\n    "port": 7\n  }\n}\n',
   "// x: 1\nserver.port: 7",
   "import: x\nserver.port: 7",

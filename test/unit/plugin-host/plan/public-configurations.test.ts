@@ -42,8 +42,8 @@ function noSource(name: string, title: string): string {
   return `warn: plugins.lavasrc.sources.${name} is true, but ${reason} (a plugin in tonearm.plugins may add one)`;
 }
 
-function unknownSource(name: string): string {
-  const reason = "Tonearm has no such source (a plugin in tonearm.plugins may add one)";
+function siteToAdd(name: string): string {
+  const reason = "Tonearm has no such source (set plugins.ytdlp.path and add the site to plugins.ytdlp.sites)";
   return `warn: plugins.dunctebot.sources.${name} is true, but ${reason}`;
 }
 
@@ -109,6 +109,31 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       noSource("spotify", "Spotify"),
     ],
   },
+  "former-sources.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
+      needsYtdlp("lavalink.server.sources.odysee", "ytdlp"),
+      needsYtdlp("lavalink.server.sources.reddit", "reddit"),
+      /^warn: lavalink\.server\.sources\.clypit is true, but Tonearm has no such source \(set plugins\.ytdlp\.path and/,
+    ],
+  },
+  "former-sources-with-ytdlp.yml": {
+    on: [...ON.slice(0, -1), ...YTDLP, "http"],
+    off: [youtube, subsonic, jellyfin, local],
+  },
+  "misplaced-keys.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      /^warn: application\.yml:\d+:\d+: lavalink\.server\.sources\.spotify is not a known key: Tonearm has no such source/,
+      /sources\.deezer is not a known key: Tonearm has no such source \(a plugin in tonearm\.plugins may add one\)$/,
+      /: lavalink\.server\.lavasrc has no effect: the options of a plugin belong below plugins: plugins\.lavasrc$/,
+      /: youtube has no effect: the options of a plugin belong below plugins: plugins\.youtube$/,
+      /: dunctebot has no effect: the options of a plugin belong below plugins: plugins\.dunctebot$/,
+    ],
+  },
   "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
   "ytdlp-with-one-site.yml": {
     on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
@@ -139,12 +164,12 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     on: ON,
     off: OFF_USUALLY,
     lines: [
-      unknownSource("clypit"),
+      siteToAdd("clypit"),
       needsYtdlp("plugins.dunctebot.sources.reddit", "reddit"),
-      unknownSource("ocremix"),
+      siteToAdd("ocremix"),
       needsYtdlp("plugins.dunctebot.sources.tiktok", "tiktok"),
       needsYtdlp("plugins.dunctebot.sources.mixcloud", "mixcloud"),
-      unknownSource("soundgasm"),
+      siteToAdd("soundgasm"),
     ],
   },
   "lyrics-and-events.yml": {
