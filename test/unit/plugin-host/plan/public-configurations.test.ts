@@ -209,8 +209,11 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
 };
 
-/** The warnings of the configuration, and the lines of its sources as a node with these plugins logs them. */
-function start(name: string): string[] {
+/**
+ * The warnings of the configuration, and the lines of its sources as a node with these plugins logs them. `failed`: the
+ * plugin whose set-up fails.
+ */
+function start(name: string, failed?: string): string[] {
   const text = readFileSync(new URL(name, FOLDER), "utf8");
   const isFile = !name.endsWith(".env");
   const { config, warnings } = loadConfig({
@@ -225,7 +228,7 @@ function start(name: string): string[] {
   });
   const plans = planPlugins(config, { cwd: "/nowhere", builtinFolder: new URL("file:///app/plugins/") });
   // A plugin whose options are wrong does not run.
-  const running = plans.filter(({ problem }) => problem === undefined);
+  const running = plans.filter((plan) => plan.problem === undefined && plan.name !== failed);
   const of = (rank: string): string[] =>
     running.flatMap((plan) => (plan.rank === rank ? (plan.manifest?.sources.map((source) => source.name) ?? []) : []));
   const own = (source: "local" | "http"): string[] => (config.sources[source] ? [source] : []);
@@ -244,3 +247,9 @@ test.each(Object.entries(CONFIGURATIONS))("%s starts with its sources, and says 
 function isSources(line: string): boolean {
   return line.startsWith("info: sources: ");
 }
+
+test("the terms of YouTube are named only where it runs", () => {
+  const lines = start("youtube-true-is-off.yml", "youtube");
+  expect(lines).not.toContain(TERMS);
+  expect(lines.join("\n")).toContain("youtube is off on this node: its set-up failed, see the log");
+});
