@@ -3,6 +3,7 @@
 
 import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";
+import { parseFlag } from "../src/lib/flag-words.ts";
 import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
@@ -39,7 +40,7 @@ export interface Configured {
   readonly config: NodeConfig;
   /** `plugins.<name>`, without the members that every plugin has. */
   readonly own: PlainTreeMap;
-  /** Whether `plugins.<name>` has any member, of those that every plugin has too, but `enabled`. */
+  /** Whether a member of `plugins.<name>` but `enabled` has a value that is not empty. */
   readonly isConfigured: boolean;
   /** The value at `plugins.<name>.<…>` of Lavalink's plugins, by path; undefined if not set. */
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
@@ -54,7 +55,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     // Off unless configured, like Lavalink's plugin, with which its former source is `false`.
     isOn: ({ config, isConfigured }) =>
       isConfigured || config.plugins.javaNames.includes("youtube-plugin") || config.sources.youtube === true,
-    options: ({ config }) => ({ playlistPages: String(config.youtube.playlistPagesMax) }),
+    options: ({ config }) => ({ playlistPages: String(Math.min(Math.max(config.youtube.playlistPagesMax, 1), 100)) }),
   },
   {
     manifest: SOUNDCLOUD_MANIFEST,
@@ -112,7 +113,11 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: YTDLP_MANIFEST,
     rank: "last",
     module: "ytdlp/plugin.js",
-    isOn: ({ own, lavalink }) => "path" in own || isTextOf(lavalink("lavasrc", "ytdlp", "path")),
+    // LavaSrc's example has the path, and the source off.
+    isOn: ({ own, isConfigured, lavalink }) =>
+      isTextOf(own.path) ||
+      (isTextOf(lavalink("lavasrc", "ytdlp", "path")) &&
+        (isConfigured || !isFalse(lavalink("lavasrc", "sources", "ytdlp")))),
     turnedOnBy: "set plugins.ytdlp.path",
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "ytdlp"), Object.keys(YTDLP_MANIFEST.config)),
     sources: ({ sites }) => claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined }),
@@ -129,6 +134,10 @@ function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTre
       return name === undefined ? [] : [[name, value]];
     }),
   );
+}
+
+function isFalse(tree: PlainTree | undefined): boolean {
+  return typeof tree === "string" && parseFlag(tree) === false;
 }
 
 function isTextOf(tree: PlainTree | undefined): tree is string {

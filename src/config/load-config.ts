@@ -59,7 +59,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   table.problems.push(...fromArguments.problems);
   const askedFor = fromArguments.filePath ?? env.SPRING_CONFIG_LOCATION;
   const file = findConfigFile({ askedFor, cwd, readFile });
-  const foreign = file === undefined ? undefined : foreignFormat(file.text);
+  const foreign = file === undefined ? undefined : foreignFormat(file.text, file.name);
   if (foreign !== undefined) throw invalid([{ location: file?.name ?? "", message: foreign }]);
   if (file !== undefined) {
     const reading = readConfigFile(file.text, { fileName: file.name, variables: env });

@@ -5,23 +5,12 @@ import { flagKey, type Key, treeKey } from "./key.ts";
 
 const LISTENS_ELSEWHERE = "server.port and server.address are used for REST and WebSocket";
 const CLOSED = "the service was closed";
-const THROUGH_YTDLP = "played through the yt-dlp bridge when plugins.ytdlp is set up";
 export const NO_SENTRY = "errors are logged, not sent anywhere";
 export const NO_LOG_FILES = "log lines go to standard output; let the service manager or the shell keep them";
 const NO_SPRING = "Tonearm does not use Spring";
 
-/** Sources that `lavalink.server.sources` had, with the reason why their switch has no effect. */
-const SOURCES: Readonly<Record<string, string>> = {
-  mixer: CLOSED,
-  beam: CLOSED,
-  getyarn: "use plugins.getyarn.enabled",
-  ...Object.fromEntries(
-    ["clypit", "mixcloud", "niconico", "ocremix", "odysee", "reddit", "soundgasm", "tiktok"].map((name) => [
-      name,
-      THROUGH_YTDLP,
-    ]),
-  ),
-};
+/** Sources that `lavalink.server.sources` had and that nothing stands for, with the reason. */
+const SOURCES: Readonly<Record<string, string>> = { mixer: CLOSED, beam: CLOSED };
 
 /** What the Java framework reads below these names. */
 const FRAMEWORK = [
@@ -46,6 +35,11 @@ export function formerKeys(): readonly Key<unknown>[] {
         isMissed: true,
       }),
     ),
+    flagKey("lavalink.server.sources.getyarn", {
+      meaning: "Source of former versions.",
+      defaultValue: false,
+      noEffect: "on unless plugins.getyarn.enabled is false",
+    }),
     former("lavasrc", { noEffect: "the options of a plugin belong below plugins: plugins.lavasrc", isMissed: true }),
     former("sentry", { noEffect: NO_SENTRY }),
     ...["file", "path", "logback", "config", "pattern"].map((name) =>

@@ -109,7 +109,7 @@ function setMember(draft: Draft, written: string, text: string): string | undefi
     return isUserAgent(text) ? undefined : `expected ${USER_AGENT_EXPECTED}`;
   }
   if (member === "fallback") {
-    const prefixes = fallbackOf([...(draft.fallback ?? []), text]);
+    const prefixes = parseFlag(text) === false ? [] : fallbackOf([...(draft.fallback ?? []), text]);
     draft.fallback = prefixes ?? [];
     return prefixes === undefined ? `expected ${FALLBACK_EXPECTED}` : undefined;
   }

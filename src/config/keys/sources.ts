@@ -8,6 +8,15 @@ import { flagType, textType } from "./value-type.ts";
 /** Of `tonearm.local.roots`, as the same object where nothing is written. */
 export const DEFAULT_ROOTS: readonly string[] = ["."];
 
+const THROUGH_YTDLP = "played through the yt-dlp bridge when plugins.ytdlp is set up";
+const NOT_USUAL = "set plugins.ytdlp.path, and add the site to plugins.ytdlp.sites";
+
+/** Sources that Lavalink's forks and former versions had, and what plays their sites here. */
+const FORMER_SOURCES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(["mixcloud", "niconico", "odysee", "reddit", "tiktok"].map((name) => [name, THROUGH_YTDLP])),
+  ...Object.fromEntries(["clypit", "ocremix", "soundgasm"].map((name) => [name, NOT_USUAL])),
+};
+
 export function sourceKeys(read: ReadKey) {
   const filters = read(
     mapKey("lavalink.server.filters", {
@@ -63,6 +72,13 @@ function switchKeys(read: ReadKey) {
     ),
     vimeo: asked("vimeo", throughYtdlp("Vimeo")),
     nico: asked("nico", throughYtdlp("Niconico")),
+    /** Asked for by these names, see plugin-host/plan/source-report.ts. */
+    former: Object.fromEntries(
+      Object.entries(FORMER_SOURCES).map(([name, noEffect]) => {
+        const docs = { meaning: "Source of former versions.", defaultValue: false, noEffect };
+        return [name, read(flagKey(`lavalink.server.sources.${name}`, docs))];
+      }),
+    ),
   };
 }
 
@@ -85,7 +101,7 @@ function youtubeKeys(read: ReadKey) {
   return {
     playlistPagesMax: read(
       integerKey("lavalink.server.youtubePlaylistLoadLimit", {
-        meaning: "Pages of a YouTube playlist to load, 100 tracks each.",
+        meaning: "Pages of a YouTube playlist to load, 100 tracks each. Less than 1 counts as 1, more than 100 as 100.",
         unit: "pages",
         defaultValue: 6,
         min: 0,

@@ -4,17 +4,29 @@
 /** How far the first line with content is searched. */
 const SEARCHED_LENGTH_MAX = 20_000;
 
-const JAVASCRIPT =
-  /^(?:export\s+(?:default|const)\b(?!\s*:)|(?:module\.)?exports\b[\w.]*\s*=|(?:const|let|var)\s+[\w{[][^:]*=|import\s+[^:]*['"]|['"]use strict['"]\s*;?$)/;
+/** How a first line of JavaScript or TypeScript begins. */
+const JAVASCRIPT = [
+  /^export\s*(?:[{*]|(?:default|const|let|var|async|function|class|abstract|declare|enum|interface|type)\b(?!\s*:))/,
+  /^(?:module\.)?exports\b[\w.]*\s*=/,
+  /^(?:const|let|var)\s+[\w{[$][^:]*=/,
+  /^(?:const|let|var)\s+[\w$]+\s*:[^=]*=\s*[[{(]/,
+  /^import\s*(?:[{*'"(]|type\b(?!\s*:)|[^:]*['"]|[\w$]+\s*,\s*\{)/,
+  /^['"]use strict['"]\s*;?$/,
+  /^[;(]*(?:await\s+)?require\s*\(/,
+  /^[;(]*(?:async\s+)?function\b[^:]*[({]/,
+  /^class\s+[\w$]+[^:]*\{/,
+  /^process\.env\b(?!\s*:)/,
+];
+const JAVASCRIPT_NAME = /\.[cm]?[jt]s$/i;
 /** No YAML map starts with such a line: `server.port=2333`, `[server]`, `<!DOCTYPE html>`. */
 const ASSIGNMENT = /^(?:export\s+)?[\w.[\]-]+\s*=(?!\s*:)/;
 const SECTION = /^\[\[?[\w.-]+\]?\]\s*(?:#.*)?$/;
 const MARKUP = /^<[!?a-z]/i;
 
 /** The sentence that says what the file is and what to do; undefined for what may be YAML. */
-export function foreignFormat(text: string): string | undefined {
+export function foreignFormat(text: string, fileName: string): string | undefined {
   const line = firstLine(text);
-  if (JAVASCRIPT.test(line)) {
+  if (JAVASCRIPT_NAME.test(fileName) || JAVASCRIPT.some((pattern) => pattern.test(line))) {
     return (
       "this is JavaScript, as NodeLink's configuration is; Tonearm reads YAML. docs/how-to/from-nodelink.md says which " +
       "keys to write instead"

@@ -3,6 +3,7 @@
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
+import { parseFlag } from "../../lib/flag-words.ts";
 import { ALL_KEYS, type KeyValues, readAllKeys } from "../keys/all-keys.ts";
 import type { Key, Setting, SettingReport } from "../keys/key.ts";
 import { BUILT_IN_PLUGINS } from "../plugin-rules.ts";
@@ -31,6 +32,13 @@ const READ_OF_LAVALINK: ReadonlyMap<string, readonly string[]> = new Map([
   ["dunctebot", ["ttslanguage"]],
 ]);
 
+/** The starts of paths, and the key without which those have no effect. */
+const SWITCHES: readonly (readonly [string, string])[] = [
+  ["server.ssl.", "server.ssl.enabled"],
+  ["metrics.prometheus.", "metrics.prometheus.enabled"],
+  ["lavalink.server.httpConfig.proxy", "lavalink.server.httpConfig.proxyHost"],
+];
+
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
 
 /** Sources are added with increasing priority: file, variables, arguments. */
@@ -41,6 +49,8 @@ export class SettingTable {
   /** By the path of the key, in its proper spelling. */
   readonly #settings = new Map<string, Setting[]>();
   #unknownCount = 0;
+  /** Where options of plugins were written, at the wrong level. */
+  readonly #misplaced = new Set<string>();
 
   addFile(settings: readonly WrittenSetting[]): void {
     this.#addByPath(settings);
@@ -112,16 +122,31 @@ export class SettingTable {
     const { missingVariable, tail, location } = setting;
     // Of a Java plugin only the artifact counts, so a placeholder in its version may stay.
     if (missingVariable === undefined || key.path === "lavalink.plugins") return true;
-    // A key with one value takes the last setting (`oneKey`).
-    if (key.shape === "one" && setting !== this.#settings.get(key.path)?.at(-1)) return false;
+    if (this.#isOverridden(key, setting)) return false;
     if (key.docs.noEffect !== undefined) return false;
     const path = tail === undefined ? key.path : `${key.path}.${tail}`;
     const message = `${path}: ${unsetVariable(missingVariable)}`;
-    const effect = key.path === "plugins" ? this.#effectOfOption(tail ?? "") : "known";
+    const ofKey = this.#isSwitchedOff(key.path) ? "none" : "known";
+    const effect = key.path === "plugins" ? this.#effectOfOption(tail ?? "") : ofKey;
     if (effect === "known") this.problems.push({ location, message });
     else if (effect === "none") withoutEffect.push(path);
     else this.warnings.push(`${location}: ${message}; leaving it out`);
     return false;
+  }
+
+  /** A key with one value takes the last setting (`oneKey`), a map the last of each name (`mapKey`). */
+  #isOverridden({ path, shape }: Key<unknown>, setting: Setting): boolean {
+    if (shape !== "one" && shape !== "map") return false;
+    const name = canonicalName(setting.tail ?? "");
+    const last = this.#settings.get(path)?.findLast(({ tail }) => canonicalName(tail ?? "") === name);
+    return last !== setting;
+  }
+
+  /** Whether the key beside it that turns it on is set to off. */
+  #isSwitchedOff(path: string): boolean {
+    const [, switchPath = ""] = SWITCHES.find(([start, name]) => path.startsWith(start) && path !== name) ?? [];
+    const text = this.#settings.get(switchPath)?.at(-1)?.text.trim();
+    return text !== undefined && (text === "" || parseFlag(text) === false);
   }
 
   /** Whether an option of a plugin is read; `unknown` for plugins that may be loaded from elsewhere. */
@@ -129,7 +154,7 @@ export class SettingTable {
     const [plugin = "", ...names] = tail.split(".").map(canonicalName);
     const options = this.#settings.get("plugins") ?? [];
     const isOff = options.some(
-      (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && option.text.trim() === "false",
+      (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && parseFlag(option.text) === false,
     );
     const isRead = READ_OF_LAVALINK.get(plugin)?.includes(names[0] ?? "") ?? true;
     if (isOff || !isRead) return "none";
@@ -164,9 +189,19 @@ export class SettingTable {
       });
       return;
     }
+    const plugin = misplacedPlugin(setting.names);
+    if (plugin !== undefined) {
+      const place = setting.names.slice(0, plugin.depth).join(".");
+      if (!this.#misplaced.has(place)) {
+        const reason = `the options of a plugin belong below plugins: plugins.${plugin.name}`;
+        this.warnings.push(`${setting.location}: ${place} has no effect: ${reason}`);
+      }
+      this.#misplaced.add(place);
+      return;
+    }
     const isOurs = canonicalName(setting.names[0] ?? "") === "tonearm";
     if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
-    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestPath(setting.names));
+    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestPath(setting.names)) || noSource(setting.names);
     if (isOurs) this.problems.push({ location: setting.location, message: `${path}: there is no such key${hint}` });
     else this.warnings.push(`${setting.location}: ${path} is not a known key${hint}`);
   }
@@ -175,13 +210,16 @@ export class SettingTable {
   #unknownVariable(name: string, setting: WrittenSetting): void {
     const upper = name.toUpperCase();
     if (isServiceLink(upper)) return;
-    const isOurs = upper.startsWith("TONEARM_");
-    const closest =
-      this.#unknownCount < UNKNOWN_MAX ? closestName(upper.replace(/_\d{1,4}_?$/, ""), VARIABLE_NAMES) : undefined;
-    if (closest === undefined && !/^(TONEARM|LAVALINK)_/.test(upper)) return;
+    // The node starts with a port that was meant to be its own, as it does with Kubernetes' variable of that name.
+    const isOurs = upper.startsWith("TONEARM_") && !upper.endsWith("_PORT");
+    const closest = this.#unknownCount < UNKNOWN_MAX ? suggestVariable(upper) : undefined;
+    if (closest === undefined && !LAVALINK_OR_TONEARM.test(upper)) return;
     if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
     if (isOurs) this.problems.push({ location: setting.location, message: `sets no key${hintOf(closest)}` });
-    else this.warnings.push(`${setting.location} sets no key${hintOf(closest)}`);
+    else {
+      const hint = hintOf(closest) || noSource(name.split("_"));
+      this.warnings.push(`${setting.location} sets no key${hint}`);
+    }
   }
 
   #reportFor({ path }: Key<unknown>): SettingReport {
@@ -216,10 +254,40 @@ function isChanged(key: Key<unknown>, value: unknown): boolean {
 
 const PATHS = ALL_KEYS.map(({ path }) => path);
 const PATHS_WITH_EFFECT = ALL_KEYS.filter(({ docs }) => docs.noEffect === undefined).map(({ path }) => path);
-const VARIABLE_NAMES = ALL_KEYS.map(variableNameOf);
+
+const LAVALINK_OR_TONEARM = /^(TONEARM|LAVALINK)_/;
+const VARIABLE_BY_PATH = new Map(ALL_KEYS.map((key) => [key.path, variableNameOf(key)]));
+const VARIABLE_NAMES = [...VARIABLE_BY_PATH.values()];
+
+/** Below `lavalink`, `tonearm` or `server`, where Lavalink, Tonearm and the Java framework have them by turns. */
+const OF_SERVER: Readonly<Record<string, string>> = {
+  port: "server.port",
+  host: "server.address",
+  address: "server.address",
+  password: "lavalink.server.password",
+};
+
+function suggestVariable(upper: string): string | undefined {
+  const closest = closestName(upper.replace(/_\d{1,4}_?$/, ""), VARIABLE_NAMES);
+  if (closest !== undefined || !LAVALINK_OR_TONEARM.test(upper)) return closest;
+  return VARIABLE_BY_PATH.get(suggestPath(upper.toLowerCase().split("_")) ?? "");
+}
 
 function hintOf(suggestion: string | undefined): string {
   return suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
+}
+
+/** A built-in plugin's name at the top of the file, or where Lavalink's own keys are; `depth`: as the nth name. */
+function misplacedPlugin(names: readonly string[]): { readonly name: string; readonly depth: number } | undefined {
+  const written = names.map(canonicalName);
+  const index = written.findIndex((name) => name !== "lavalink" && name !== "server");
+  const name = written[index] ?? "";
+  return BUILT_IN_PLUGINS.has(name) ? { name, depth: index + 1 } : undefined;
+}
+
+function noSource(names: readonly string[]): string {
+  const isSource = names.length === 4 && canonicalName(names.join(".")).startsWith("lavalink.server.sources.");
+  return isSource ? ": Tonearm has no such source (a plugin in tonearm.plugins may add one)" : "";
 }
 
 /** A misspelt path, or the only one that differs by names left out or added above the last name. */
@@ -227,6 +295,9 @@ function suggestPath(names: readonly string[]): string | undefined {
   const closest = closestName(names.join("."), PATHS);
   if (closest !== undefined) return closest;
   const written = names.map(canonicalName);
+  const isOfServer = written.slice(0, -1).every((name) => ["lavalink", "tonearm", "server"].includes(name));
+  const ofServer = isOfServer && written.length > 1 ? OF_SERVER[written.at(-1) ?? ""] : undefined;
+  if (ofServer !== undefined) return ofServer;
   const moved = PATHS_WITH_EFFECT.filter((path) => {
     const known = path.split(".").map(canonicalName);
     return known.at(-1) === written.at(-1) && (isPart(written, known) || isPart(known, written));

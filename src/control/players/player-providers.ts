@@ -29,4 +29,4 @@ export interface TrackProvider {
 }
 
 /** The interface that a player needs of the Fallbacks. */
-export type FallbackProvider = Pick<Fallbacks, "isFor" | "find" | "missText">;
+export type FallbackProvider = Pick<Fallbacks, "isFor" | "find">;

@@ -67,17 +67,19 @@ export class TrackFallbacks {
     const attempts = this.#attempts;
     if (played !== track) attempts.tried.push(played);
     this.#isSearching = true;
+    let missText = "";
     try {
-      const fallback = await this.#find(track, attempts);
-      if (fallback !== undefined) return { fallback };
+      const found = await this.#find(track, attempts);
+      if (typeof found !== "string") return { fallback: found };
+      missText = found;
     } catch (failure) {
-      if (!attempts.abort.signal.aborted) {
-        this.#options.logger.warn("looking for a fallback failed", { reason: toWireError(failure).message });
-      }
+      const reason = shown(toWireError(failure).message);
+      missText = `Looking for the same recording elsewhere failed: ${reason}`;
+      if (!attempts.abort.signal.aborted) this.#options.logger.warn("looking for a fallback failed", { reason });
     } finally {
       if (this.#attempts === attempts) this.#isSearching = false;
     }
-    return { error: this.#finalError(track, attempts, error) };
+    return { error: finalError(attempts, { last: error, missText }) };
   }
 
   /** The track is over, whatever is being looked for. */
@@ -87,11 +89,13 @@ export class TrackFallbacks {
     this.#isSearching = false;
   }
 
-  async #find(track: Track, { error, tried, untilMs, abort }: Attempts): Promise<TrackFallback | undefined> {
+  /** A text says why there is none. */
+  async #find(track: Track, { error, tried, untilMs, abort }: Attempts): Promise<TrackFallback | string> {
     const { fallbacks, owner, store, clock, logger } = this.#options;
-    if (tried.length >= TRIES.countMax || clock.now() > untilMs) return undefined;
-    const found = await fallbacks?.find(track, { owner, tried, signal: abort.signal });
-    if (found === undefined) return undefined;
+    if (fallbacks === undefined || tried.length >= TRIES.countMax || clock.now() > untilMs) return "";
+    const result = await fallbacks.find(track, { owner, tried, signal: abort.signal });
+    if (result.track === undefined) return result.missText;
+    const { track: found } = result;
     abort.signal.throwIfAborted();
     store(found);
     const { title, sourceName } = track.info;
@@ -101,16 +105,19 @@ export class TrackFallbacks {
     logger.info("track could not be started: played from its fallback instead", fields);
     return { track: found, reason };
   }
+}
 
-  #finalError(track: Track, { error, tried }: Attempts, last: WireError): WireError {
-    const sources = [...new Set(tried.map(({ info }) => info.sourceName))].join(", ");
-    const more =
-      tried.length === 0
-        ? (this.#options.fallbacks?.missText(track) ?? "")
-        : `It could not be played from its fallback (${sources}) either: ${shown(last.message)}`;
-    const { message } = error;
-    return { ...error, message: `${message}${/[.!?]$/.test(message) ? "" : "."} ${more}` };
-  }
+function finalError(
+  { error, tried }: Attempts,
+  { last, missText }: { readonly last: WireError; readonly missText: string },
+): WireError {
+  const sources = [...new Set(tried.map(({ info }) => info.sourceName))].join(", ");
+  const more =
+    tried.length === 0
+      ? missText
+      : `It could not be played from its fallback (${sources}) either: ${shown(last.message)}`;
+  const { message } = error;
+  return { ...error, message: `${message}${/[.!?]$/.test(message) ? "" : "."} ${more}` };
 }
 
 function shown(text: string): string {

@@ -15,7 +15,7 @@ import { searchTextOf } from "./recording-words.ts";
 import { hasSameIsrc, isSameRecording } from "./same-recording.ts";
 import type { LoadOptions } from "./track-loader.ts";
 
-/** How long one look for a track takes at most, on all sources together. */
+/** How long one look for a track takes at most, shared out among the prefixes that are left. */
 const SEARCH_TIMEOUT_MS = 20_000;
 /** Results of a search that are compared. */
 const RESULTS_MAX = 10;
@@ -53,6 +53,18 @@ const REASONS: ReadonlySet<string> = new Set<ErrorCode>([
   "source-unavailable",
   "worker-timeout",
 ]);
+
+/** What one look has led to. */
+export type FallbackResult =
+  | { readonly track: Track }
+  /** `missText`: a sentence for the client: where was looked, and why not elsewhere. */
+  | { readonly track: undefined; readonly missText: string };
+
+/** The answer of one search; `reason`: why there was none. */
+interface SearchAnswer {
+  readonly found?: Track | undefined;
+  readonly reason?: string;
+}
 
 /** The fallback of one plugin. */
 export interface PluginFallback {
@@ -111,37 +123,33 @@ export class Fallbacks {
   }
 
   /**
-   * The same recording on another source that its owner may use; undefined if there is none. Takes 20 s at most.
-   * Rejects with the reason of the signal.
+   * The same recording on another source that its owner may use. Takes 20 s at most. Rejects with the reason of the
+   * signal.
    */
-  async find(track: Track, { owner, tried, signal }: FallbackSearch): Promise<Track | undefined> {
+  async find(track: Track, search: FallbackSearch): Promise<FallbackResult> {
     const { clock } = this.#options;
-    const deadline = new AbortController();
-    const timer = clock.after(SEARCH_TIMEOUT_MS, () => {
-      deadline.abort(new NodeError("load-timeout", "looking for the track elsewhere took too long"));
-    });
-    try {
-      const search = { owner, tried, signal: AbortSignal.any([signal, deadline.signal]) };
-      for (const prefix of this.#prefixesFor(track.info.sourceName)) {
-        const found = await this.#ask(prefix, track, search);
-        if (found === undefined) continue;
+    const endMs = clock.now() + SEARCH_TIMEOUT_MS;
+    const prefixes = this.#prefixesFor(track.info.sourceName);
+    const searched: string[] = [];
+    const skipped: string[] = [];
+    for (const [index, prefix] of prefixes.entries()) {
+      // One that does not answer leaves the others their time.
+      const timeoutMs = (endMs - clock.now()) / (prefixes.length - index);
+      const { found, reason } = await this.#ask(prefix, track, { ...search, timeoutMs });
+      if (found !== undefined) {
         this.#count(track.info.sourceName, found.info.sourceName);
-        return found;
+        return { track: found };
       }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!deadline.signal.aborted) throw error;
-    } finally {
-      timer.cancel();
+      if (reason === undefined) searched.push(prefix);
+      else skipped.push(`${prefix} could not be searched (${reason})`);
     }
-    if (tried.length === 0) this.#count(track.info.sourceName, "none");
-    return undefined;
-  }
-
-  /** The sentence for a client whose track was not found elsewhere. */
-  missText(track: Track): string {
-    const prefixes = this.#prefixesFor(track.info.sourceName).join(", ");
-    return `The same recording was looked for elsewhere (${prefixes}) and not found.`;
+    if (search.tried.length === 0) this.#count(track.info.sourceName, "none");
+    const start = `The same recording was looked for elsewhere (${searched.join(", ")}) and not found`;
+    const missed =
+      searched.length > 0
+        ? [start, ...skipped]
+        : [`The same recording was not found: ${skipped[0]}`, ...skipped.slice(1)];
+    return { track: undefined, missText: `${missed.join("; ")}.` };
   }
 
   /** Logs a warning for each prefix that leads nowhere. */
@@ -163,21 +171,25 @@ export class Fallbacks {
     return this.#options.list().find(({ sourceNames }) => sourceNames.includes(sourceName))?.prefixes ?? [];
   }
 
-  async #ask(prefix: string, track: Track, { owner, tried, signal }: FallbackSearch): Promise<Track | undefined> {
-    const { loader, allowedFor, logger } = this.#options;
+  async #ask(
+    prefix: string,
+    track: Track,
+    { owner, tried, signal, timeoutMs }: FallbackSearch & { readonly timeoutMs: number },
+  ): Promise<SearchAnswer> {
+    const { loader, allowedFor } = this.#options;
     const allowed = allowedFor(owner);
     const text = searchTextOf(track.info);
-    if (text === "") return undefined;
+    if (text === "") return { reason: "the track has no title" };
     const identifier = `${prefix}:${text}`;
     const claimant = loader.claimantOf(identifier);
-    if (claimant === undefined || claimant === track.info.sourceName || allowed?.has(claimant) === false) return;
-    const result = await loader.load(identifier, { owner, signal, allowed }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      return { kind: "error" as const, error: toWireError(error) };
-    });
+    if (claimant === undefined) return { reason: "no source has this prefix, or its source is off" };
+    if (claimant === track.info.sourceName) return { reason: "it is the source of the track itself" };
+    if (allowed?.has(claimant) === false) return { reason: `this key may not use ${claimant}` };
+    const result = await this.#load(identifier, { owner, signal, timeoutMs, allowed });
     if (result.kind === "error") {
-      logger.info("fallback search failed", { prefix, reason: result.error.message.slice(0, SHOWN_LENGTH_MAX) });
-      return undefined;
+      const reason = result.error.message.slice(0, SHOWN_LENGTH_MAX);
+      this.#options.logger.info("fallback search failed", { prefix, reason });
+      return { reason };
     }
     const wanted = track.info;
     const others = candidatesOf(result).filter(({ info }) => {
@@ -187,7 +199,27 @@ export class Fallbacks {
     const chosen =
       others.find(({ info }) => !info.isStream && hasSameIsrc(info, wanted)) ??
       others.find(({ info }) => isSameRecording(info, wanted));
-    return chosen === undefined ? undefined : decodeTrack(chosen.encoded);
+    return { found: chosen === undefined ? undefined : decodeTrack(chosen.encoded) };
+  }
+
+  /** A failure is a result, not a rejection; only `signal` makes it reject. */
+  async #load(
+    identifier: string,
+    { signal, timeoutMs, ...options }: LoadOptions & { readonly timeoutMs: number },
+  ): Promise<LoadResult> {
+    const { clock, loader } = this.#options;
+    const deadline = new AbortController();
+    const timer = clock.after(timeoutMs, () => {
+      deadline.abort(new NodeError("load-timeout", `no answer within ${(timeoutMs / 1000).toFixed(1)} s`));
+    });
+    try {
+      return await loader.load(identifier, { ...options, signal: AbortSignal.any([signal, deadline.signal]) });
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: "error", error: toWireError(error) };
+    } finally {
+      timer.cancel();
+    }
   }
 
   #count(from: string, to: string): void {

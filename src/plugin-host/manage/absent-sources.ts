@@ -36,6 +36,7 @@ interface AbsentSourcesOptions {
 export class AbsentSources {
   readonly #sources: readonly AbsentSource[];
   readonly #logger: Logger;
+  /** Names with the prefix, of those that the sources claim. */
   readonly #warnedSources = new Set<string>();
   readonly #warnedPrefixes = new BoundedMap<string, true>(WARNED_MAX);
   readonly #warnings: AccountBuckets;
@@ -55,15 +56,16 @@ export class AbsentSources {
     identifier: string,
     { present, owner }: { readonly present: readonly string[]; readonly owner: Owner },
   ): AbsentSource | undefined {
-    const prefix = PREFIX.exec(identifier)?.[0];
     const source = this.#sources.find(({ name, claims }) => !present.includes(name) && isClaimed(identifier, claims));
     if (source === undefined) {
-      if (prefix !== undefined) this.#warnOfPrefix(prefix, owner);
+      this.#warnOfPrefix(PREFIX.exec(identifier)?.[0], owner);
       return undefined;
     }
-    if (!this.#warnedSources.has(source.name))
+    const prefix = source.claims.prefixes?.find((start) => PREFIX.test(start) && identifier.startsWith(start));
+    const asked = `${source.name} ${prefix ?? ""}`;
+    if (!this.#warnedSources.has(asked))
       this.#logger.warn(source.reason, prefix === undefined ? {} : { asked: prefix });
-    this.#warnedSources.add(source.name);
+    this.#warnedSources.add(asked);
     const isRefused = source.refused === "all" || (source.refused === "links" && prefix === undefined);
     return isRefused ? source : undefined;
   }
@@ -73,9 +75,11 @@ export class AbsentSources {
     return this.#sources.find((source) => source.name === name)?.reason;
   }
 
-  #warnOfPrefix(prefix: string, owner: Owner): void {
+  #warnOfPrefix(prefix: string | undefined, owner: Owner): void {
+    if (prefix === undefined) return;
     if (this.#warnedPrefixes.get(prefix) === true || !this.#warnings.of(owner).take(1)) return;
     this.#warnedPrefixes.set(prefix, true);
-    this.#logger.warn(`no source has the prefix "${prefix}": searches with it find nothing`);
+    const advice = "a plugin in tonearm.plugins may add one";
+    this.#logger.warn(`no source has the prefix "${prefix}": searches with it find nothing (${advice})`);
   }
 }

@@ -18,19 +18,31 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
     name: "spotify",
     title: "Spotify",
     prefixes: ["spsearch:", "sprec:", "spprev:", "spotify:"],
-    hosts: ["open.spotify.com", "www.open.spotify.com", "play.spotify.com", "spotify.link", "spotify.app.link"],
+    hosts: [
+      ...[
+        "open.spotify.com",
+        "www.open.spotify.com",
+        "play.spotify.com",
+        "embed.spotify.com",
+        "podcasters.spotify.com",
+      ],
+      ...["spotify.com", "www.spotify.com", "spotify.link", "spotify.app.link"],
+    ],
   },
   {
     name: "applemusic",
     title: "Apple Music",
     prefixes: ["amsearch:", "amprev:"],
-    hosts: ["music.apple.com", "*.music.apple.com"],
+    hosts: ["music.apple.com", "*.music.apple.com", "geo.itunes.apple.com"],
   },
   {
     name: "deezer",
     title: "Deezer",
     prefixes: ["dzsearch:", "dzisrc:", "dzrec:", "dzprev:"],
-    hosts: ["deezer.com", "www.deezer.com", "m.deezer.com", "link.deezer.com", "deezer.page.link", "dzr.page.link"],
+    hosts: [
+      ...["deezer.com", "www.deezer.com", "m.deezer.com", "link.deezer.com", "widget.deezer.com"],
+      ...["deezer.page.link", "dzr.page.link"],
+    ],
   },
   {
     name: "yandexmusic",
@@ -48,7 +60,7 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
     name: "tidal",
     title: "Tidal",
     prefixes: ["tdsearch:", "tdrec:"],
-    hosts: ["tidal.com", "www.tidal.com", "listen.tidal.com", "desktop.tidal.com"],
+    hosts: ["tidal.com", "www.tidal.com", "listen.tidal.com", "desktop.tidal.com", "embed.tidal.com", "tidal.link"],
   },
   {
     name: "qobuz",
@@ -78,6 +90,24 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
     ),
   },
 ];
+
+/** Names below `lavalink.server.sources`, and the sources that play their sites here. */
+export const LAVALINK_NAMES: Readonly<Names> = { nico: "niconico", odysee: "ytdlp" };
+
+/** Sources of other nodes whose sites yt-dlp can read, and does not read unless they are added. */
+export const SITES_TO_ADD: readonly string[] = ["clypit", "ocremix", "soundgasm"];
+
+/** Hosts of pages, beside those that a source takes itself: nothing on them is audio. By the name of the source. */
+export const FURTHER_PAGES: Readonly<Record<string, readonly string[]>> = {
+  youtube: ["youtube-nocookie.com", "www.youtube-nocookie.com", "gaming.youtube.com", "tv.youtube.com"],
+  soundcloud: ["soundcloud.app.goo.gl", "snd.sc"],
+  twitch: ["player.twitch.tv"],
+  vimeo: ["player.vimeo.com"],
+  niconico: ["sp.nicovideo.jp", "embed.nicovideo.jp", "live.nicovideo.jp", "live2.nicovideo.jp", "sp.nico.ms"],
+  mixcloud: ["player-widget.mixcloud.com"],
+  tiktok: ["vm.tiktok.com", "vt.tiktok.com"],
+  reddit: ["old.reddit.com", "new.reddit.com", "np.reddit.com", "sh.reddit.com", "i.reddit.com", "amp.reddit.com"],
+};
 
 /**
  * Keys of Lavalink's plugins below which each source has a flag, and the sources that these names stand for here; a

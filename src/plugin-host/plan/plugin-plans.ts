@@ -58,7 +58,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   const configured: Configured = {
     config,
     own,
-    isConfigured: Object.keys({ ...more, ...own }).length > 0,
+    isConfigured: [...Object.values(own), more.proxy, more.userAgent, fallbackText(more.fallback)].some(isWritten),
     lavalink: (...path) => treeAt(config.plugins.options.reveal(), path),
   };
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
@@ -87,7 +87,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
 type CommonMembers = { readonly [Name in (typeof COMMON_NAMES)[number]]?: PlainTree };
 
 /** Their values; an empty text is none. `expected`: what those that are wrong should be. */
-function readCommon({ proxy = "", userAgent = "", fallback = "" }: Omit<CommonMembers, "enabled">): {
+function readCommon({ proxy = "", userAgent = "", ...more }: Omit<CommonMembers, "enabled">): {
   readonly ownProxyUrl: string | undefined;
   readonly ownUserAgent: string | undefined;
   readonly fallback: readonly string[] | undefined;
@@ -95,6 +95,7 @@ function readCommon({ proxy = "", userAgent = "", fallback = "" }: Omit<CommonMe
 } {
   const ownProxyUrl = typeof proxy === "string" ? parseProxyUrl(proxy) : undefined;
   const ownUserAgent = typeof userAgent === "string" && isUserAgent(userAgent) ? userAgent : undefined;
+  const fallback = fallbackText(more.fallback);
   const texts = isTreeList(fallback) ? fallback : [fallback];
   const prefixes = texts.every((text) => typeof text === "string") ? fallbackOf(texts) : undefined;
   const expected = [
@@ -103,6 +104,17 @@ function readCommon({ proxy = "", userAgent = "", fallback = "" }: Omit<CommonMe
     ...(prefixes === undefined ? [FALLBACK_EXPECTED] : []),
   ];
   return { ownProxyUrl, ownUserAgent, fallback: prefixes, expected };
+}
+
+/** `false` is none. */
+function fallbackText(fallback: PlainTree = ""): PlainTree {
+  return typeof fallback === "string" && parseFlag(fallback) === false ? "" : fallback;
+}
+
+/** Whether any text in it is not empty. */
+function isWritten(tree: PlainTree | undefined): boolean {
+  if (tree === undefined || typeof tree === "string") return tree !== undefined && tree !== "";
+  return Object.values(tree).some(isWritten);
 }
 
 /** The members that every built-in plugin has, and its own. Names are in relaxed spelling, as in a variable. */

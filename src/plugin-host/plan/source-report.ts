@@ -9,13 +9,20 @@ import { parseFlag } from "../../lib/flag-words.ts";
 import type { AbsentSource } from "../manage/absent-sources.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
-import { SERVICES_WITHOUT_SOURCE, SOURCE_FLAGS } from "./known-services.ts";
+import {
+  FURTHER_PAGES,
+  LAVALINK_NAMES,
+  SERVICES_WITHOUT_SOURCE,
+  SITES_TO_ADD,
+  SOURCE_FLAGS,
+} from "./known-services.ts";
 
 /** Flags of one plugin's sources that are read. */
 const FLAGS_MAX = 50;
 const NAME_LENGTH_MAX = 60;
 const LOCAL_SWITCH = "set lavalink.server.sources.local: true and tonearm.local.roots";
 const ADD_PLUGIN = "a plugin in tonearm.plugins may add one";
+const ADD_SITE = "set plugins.ytdlp.path and add the site to plugins.ytdlp.sites";
 const TERMS =
   "youtube is on because lavalink.server.sources.youtube is true; Google's terms of service forbid much of what it " +
   "does: your choice (plugins.youtube.enabled: false turns it off)";
@@ -41,17 +48,25 @@ export function reportSources(options: ReportOptions, present: readonly string[]
   const on = present.filter(isPlayable);
   const off = [
     ...builtins.flatMap((plugin) => {
-      const names = namesOf(plugin).filter((name) => !present.includes(name));
-      return names.length === 0 ? [] : [`${names.join("/")} (${adviceFor(plugin, { config, plans })})`];
+      const byAdvice = new Map<string, string[]>();
+      for (const { name } of plugin.manifest.sources) {
+        if (present.includes(name)) continue;
+        const advice = adviceFor(plugin, name, { config, plans });
+        byAdvice.set(advice, [...(byAdvice.get(advice) ?? []), name]);
+      }
+      return Array.from(byAdvice, ([advice, names]) => `${names.join("/")} (${advice})`);
     }),
     ...ownSourcesOff(config),
   ];
   const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
-  const isAsked = isAskedByFormerSource({ config, plans });
+  const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
-    ...missingServices(options, present).map((message) => ({ level: "warn" as const, message })),
+    ...[...unreadableSwitches(options), ...missingServices(options, present)].map((message) => ({
+      level: "warn" as const,
+      message,
+    })),
   ];
 }
 
@@ -59,12 +74,14 @@ export function reportSources(options: ReportOptions, present: readonly string[]
 export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: ReportOptions): readonly AbsentSource[] {
   return [
     ...builtins.flatMap((plugin) => {
-      const reason = `off on this node: ${adviceFor(plugin, { config, plans })}`;
       return plugin.manifest.sources.map(({ name, prefixes = [], hosts = [] }) => ({
         name,
-        reason: `${name} is ${reason}`,
+        reason: `${name} is off on this node: ${adviceFor(plugin, name, { config, plans })}`,
         refused: "all" as const,
-        claims: { prefixes, hosts: plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts },
+        claims: {
+          prefixes,
+          hosts: [...(plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts), ...(FURTHER_PAGES[name] ?? [])],
+        },
       }));
     }),
     ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts, advice = ADD_PLUGIN }) => ({
@@ -82,17 +99,19 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
   ];
 }
 
-function namesOf({ manifest }: BuiltinPlugin): readonly string[] {
-  return manifest.sources.map(({ name }) => name);
-}
-
-/** How to turn an absent one on. */
+/** How to turn an absent source of the plugin on. */
 function adviceFor(
   { manifest, turnedOnBy }: BuiltinPlugin,
+  sourceName: string,
   { config, plans }: Omit<ReportOptions, "builtins">,
 ): string {
   const { name } = manifest;
-  if (plans.some((plan) => plan.isBuiltIn && plan.name === name)) return "its set-up failed, see the log";
+  const plan = plans.find((candidate) => candidate.isBuiltIn && candidate.name === name);
+  if (plan !== undefined) {
+    // Only the sites of yt-dlp are chosen by an option.
+    const isChosen = plan.manifest?.sources.some((source) => source.name === sourceName) !== false;
+    return isChosen ? "its set-up failed, see the log" : `add its site to plugins.${name}.sites`;
+  }
   const { enabled } = mapOf(treeAt(config.plugins.options.reveal(), [name]));
   return enabled === undefined && turnedOnBy !== undefined ? turnedOnBy : `set plugins.${name}.enabled: true`;
 }
@@ -116,22 +135,31 @@ function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins"
   );
 }
 
+/** Of the built-in plugins. */
+function unreadableSwitches({ config, builtins = BUILTIN_PLUGINS }: ReportOptions): string[] {
+  return builtins.flatMap(({ manifest: { name } }) => {
+    const enabled = treeAt(config.plugins.options.reveal(), [name, "enabled"]) ?? "";
+    const isReadable = enabled === "" || (typeof enabled === "string" && parseFlag(enabled) !== undefined);
+    return isReadable ? [] : [`plugins.${name}.enabled: expected true or false; leaving it out`];
+  });
+}
+
 function missingServices(options: ReportOptions, present: readonly string[]): string[] {
   const absent = absentSources(options);
   return askedServices(options.config).flatMap(({ key, name }) => {
     if (present.includes(name)) return [];
-    const reason =
-      absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${ADD_PLUGIN})`;
+    const advice = SITES_TO_ADD.includes(name) ? ADD_SITE : ADD_PLUGIN;
+    const reason = absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${advice})`;
     return [`${key} is true, but ${reason}`];
   });
 }
 
 /** The flags that are true, and the sources that they ask for. */
 function askedServices({ sources, plugins }: NodeConfig): { readonly key: string; readonly name: string }[] {
-  const { vimeo = false, nico: niconico = false, youtube = false } = sources;
-  const former = Object.entries({ youtube, vimeo, niconico }).filter(([, isAsked]) => isAsked);
+  const { vimeo = false, nico = false, youtube = false } = sources;
+  const asked = Object.entries({ youtube, vimeo, nico, ...sources.former }).filter(([, isAsked]) => isAsked);
   return [
-    ...former.map(([name]) => ({ key: `lavalink.server.sources.${name === "niconico" ? "nico" : name}`, name })),
+    ...asked.map(([name]) => ({ key: `lavalink.server.sources.${name}`, name: LAVALINK_NAMES[name] ?? name })),
     ...SOURCE_FLAGS.flatMap(({ path, names }) => {
       const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
       return flags.flatMap(([written, value]) => {

@@ -110,7 +110,7 @@ it("a video that is not found elsewhere ends with its own error, and says where 
   expect(await call.bot.untilEvent("TrackExceptionEvent")).toMatchObject({
     exception: {
       message: expect.stringMatching(
-        /All clients failed.*The same recording was looked for elsewhere \(bcsearhc, scsearch\) and not found\.$/s,
+        /All clients failed.*The same recording was looked for elsewhere \(scsearch\) and not found; bcsearhc could not be searched \(no source has this prefix.*\)\.$/s,
       ),
     },
   });

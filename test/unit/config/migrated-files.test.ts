@@ -88,10 +88,35 @@ test.each([
   ["LAVALINK_SERVER_RATELIMIT_IP_BLOKS_0", "did you mean LAVALINK_SERVER_RATELIMIT_IP_BLOCKS?"],
   ["PLUGINS_YOUTUB_ENABLED", "did you mean plugins.youtube?"],
   ["LAVALINK_SOMETHING_ELSE", "sets no key"],
+  ["LAVALINK_SERVER_SOURCES_SPOTIFY", "sets no key: Tonearm has no such source"],
+  ["LAVALINK_SERVER_PORT", "did you mean SERVER_PORT?"],
+  ["LAVALINK_PORT", "did you mean SERVER_PORT?"],
+  ["TONEARM_PORT", "did you mean SERVER_PORT?"],
+  ["TONEARM_SERVER_PORT", "did you mean SERVER_PORT?"],
+  ["LAVALINK_PASSWORD", "did you mean LAVALINK_SERVER_PASSWORD?"],
+  ["LAVALINK_SERVER_HOST", "did you mean SERVER_ADDRESS?"],
+  ["LAVALINK_SERVER_ADDRESS", "did you mean SERVER_ADDRESS?"],
 ])("the variable %s causes a warning: %s", (name, warning) => {
   const { warnings } = load("", { [name]: "1" });
   expect(warnings).toEqual([expect.stringContaining(warning)]);
-  expect(warnings[0]).toMatch(/LAVAL|TONARM|SERVER|METRICS|youtub/);
+  expect(warnings[0]).toMatch(/LAVAL|TONARM|TONEARM|SERVER|METRICS|youtub/);
+});
+
+test("Kubernetes' variables for services named lavalink and tonearm cause no warning", () => {
+  const env = Object.fromEntries(
+    ["TONEARM", "LAVALINK", "LAVALINK_SERVER"].flatMap((name) => [
+      [`${name}_SERVICE_HOST`, "10.0.0.2"],
+      [`${name}_SERVICE_PORT`, "2333"],
+      [`${name}_SERVICE_PORT_HTTP`, "2333"],
+      [`${name}_PORT`, "tcp://10.0.0.2:2333"],
+      [`${name}_PORT_2333_TCP`, "tcp://10.0.0.2:2333"],
+      [`${name}_PORT_2333_TCP_PROTO`, "tcp"],
+      [`${name}_PORT_2333_TCP_PORT`, "2333"],
+      [`${name}_PORT_2333_TCP_ADDR`, "10.0.0.2"],
+    ]),
+  );
+  const { warnings, notes } = load("", env);
+  expect({ warnings, notes }).toEqual({ warnings: [], notes: [] });
 });
 
 test("variables that panels and other programs set cause no warning", () => {
@@ -128,6 +153,22 @@ test.each([
     "plugins.lavasrc.spotify.clientId",
   ],
   ["an option of a plugin that is off", `plugins.ytdlp: { enabled: false, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
+  [
+    "TLS that is off",
+    `server.ssl: { enabled: false, key-store: "\${STORE}", key-store-password: "\${WORD}" }`,
+    "server.ssl.key-store-password",
+  ],
+  [
+    "metrics that are off",
+    `metrics.prometheus: { enabled: false, endpoint: "\${METRICS}" }`,
+    "metrics.prometheus.endpoint",
+  ],
+  [
+    "a proxy that is not set",
+    `lavalink.server.httpConfig: { proxyHost: "\${HOST:}", proxyPort: "\${PORT_X}", proxyUser: "\${USER_X}" }`,
+    "lavalink.server.httpConfig.proxyUser",
+  ],
+  ["the same, in another word", `plugins.ytdlp: { enabled: No, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
   ["a plugin named like a member of objects", `plugins.constructor.token: \${TOKEN}`, "plugins.constructor.token"],
   ["a plugin that nobody knows", `plugins.other.list: [x, "\${TOKEN}"]`, "plugins.other.list.1"],
 ])("a placeholder without a value is left out in %s", (_, text, name) => {
@@ -138,6 +179,12 @@ test.each([
 test("a placeholder without a value in the version of a Java plugin leaves its name known", () => {
   const { warnings } = load(`lavalink.plugins: [{ dependency: "a.b:some-plugin:\${VERSION}" }]`);
   expect(warnings.join()).toContain("some-plugin");
+});
+
+test("a placeholder without a value does not stop the start where a variable sets that name of a map", () => {
+  const text = `lavalink.server.filters: { karaoke: "\${KARAOKE}" }`;
+  const { config } = load(text, { LAVALINK_SERVER_FILTERS_KARAOKE: "false" });
+  expect(config.disabledFilters).toEqual(["karaoke"]);
 });
 
 test.each([
@@ -170,6 +217,21 @@ test.each([
   ["'use strict'\nconst x = 1", "JavaScript"],
   ["import { x } from './x.js'\nexport default x", "JavaScript"],
   ["const config = {\n}", "JavaScript"],
+  ...[
+    "export let config = {\n}",
+    "export async function config() {\n}",
+    "export function config() {\n}",
+    "export class Config {\n}",
+    "export * from './x.js'",
+    "export {\n  config\n}",
+    "import {\n  x\n} from './x.js'",
+    "import type { X } from './x.ts'",
+    "import * as dotenv from 'dotenv'",
+    "require('dotenv').config()",
+    "process.env.PORT = 1",
+    "const config: Config = {\n}",
+    "function config() {\n}",
+  ].map((text) => [text, "JavaScript"]),
   ["# comment\n[server]\nport = 2333", "TOML"],
   ["server.port=2333\nserver.address=0.0.0.0", "name=value"],
   ["SERVER_PORT=2333", "name=value"],
@@ -182,8 +244,15 @@ test.each([
   expect(message.split("\n")).toHaveLength(2);
 });
 
+test.each(["config.js", "config.cjs", "config.mjs", "config.ts"])("a file named %s is JavaScript", (name) => {
+  expect(refusal("// nothing that only JavaScript has\n({ server: {} })", name)).toContain("this is JavaScript");
+});
+
 test.each([
   '{ "server": { "port": 7 } }',
+  "process.env: 1\nserver.port: 7",
+  "require: x(1)\nserver.port: 7",
+  "export let: 1\nserver.port: 7",
   '{\n  "server": {\n    "port": 7\n  }\n}\n',
   "// x: 1\nserver.port: 7",
   "import: x\nserver.port: 7",

@@ -17,6 +17,7 @@ import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const PRIVATE = { severity: "common", cause: "SourceError: private", causeStackTrace: "" } as const;
+const NOT_FOUND = { track: undefined, missText: "Nothing was found." };
 const VIDEO = buildTrack({
   sourceName: "youtube",
   identifier: "video",
@@ -70,9 +71,12 @@ function createPlayer(): [Player, FakeWorkers] {
       find: (_track, options) =>
         new Promise((resolve, reject) => {
           options.signal.addEventListener("abort", () => reject(options.signal.reason));
-          searches.push({ ...options, answer: (found) => Promise.resolve(resolve(found)).then(settle) });
+          searches.push({
+            ...options,
+            answer: (found) =>
+              Promise.resolve(resolve(found === undefined ? NOT_FOUND : { track: found })).then(settle),
+          });
         }),
-      missText: () => "Nothing was found.",
     },
     sharedIncidents: new SharedIncidents({ clock, logger: createLogger(() => undefined) }),
     updateTimer: new UpdateTimer({ clock, intervalMs: 5000 }),
@@ -237,7 +241,10 @@ describe("a track that cannot be started", () => {
     await fail();
     memory.take(memory.limitBytes - memory.usedBytes, "others");
     await searches[0]?.answer(song("right"));
-    expect(received()).toEqual(["TrackException This video is private. Nothing was found.", "TrackEnd loadFailed"]);
+    expect(received()).toEqual([
+      expect.stringContaining("This video is private. Looking for the same recording elsewhere failed: "),
+      "TrackEnd loadFailed",
+    ]);
   });
 });
 

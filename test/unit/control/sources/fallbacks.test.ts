@@ -10,6 +10,7 @@ import { UNKNOWN_LENGTH_MS } from "../../../../src/track/track-details.ts";
 import type { TrackInfo } from "../../../../src/track/track-info.ts";
 import { writeTracks } from "../../../../src/track/written-tracks.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { settle } from "../../../support/fake-workers.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const OWNER: Owner = ["key a", "key a, user 1"];
@@ -18,6 +19,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   scsearch: "soundcloud",
   bcsearch: "bandcamp",
 };
+const NOT_FOUND = "The same recording was looked for elsewhere (scsearch, bcsearch) and not found.";
 const VIDEO = trackOf("youtube", { title: "Artist - Song (Official Video)", author: "ArtistVEVO" });
 
 let clock: FakeClock;
@@ -66,9 +68,10 @@ function search(...infos: Partial<TrackInfo>[]): LoadResult {
   return { kind: "search", tracks: writeTracks(infos.map((info) => trackOf("soundcloud", info))) };
 }
 
+/** The source and identifier, or the sentence that says where it was looked for. */
 async function find(track = VIDEO, tried: ReturnType<typeof trackOf>[] = []) {
-  const found = await fallbacks.find(track, { owner: OWNER, tried, signal: new AbortController().signal });
-  return found && [found.info.sourceName, found.info.identifier];
+  const result = await fallbacks.find(track, { owner: OWNER, tried, signal: new AbortController().signal });
+  return result.track === undefined ? result.missText : [result.track.info.sourceName, result.track.info.identifier];
 }
 
 describe("the reasons to look elsewhere", () => {
@@ -133,17 +136,14 @@ describe("the search", () => {
   });
 
   test("nothing is found: the client is told what was asked, and that counts", async () => {
-    expect(await find()).toBeUndefined();
-    expect(fallbacks.missText(VIDEO)).toBe(
-      "The same recording was looked for elsewhere (scsearch, bcsearch) and not found.",
-    );
+    expect(await find()).toBe(NOT_FOUND);
     expect(fallbacks.counts).toEqual([{ from: "youtube", to: "none", count: 1 }]);
   });
 
   test("only ten results are compared", async () => {
     const others = Array.from({ length: 10 }, (_, index) => ({ title: `Other ${index}` }));
     answers.set("scsearch", search(...others, { identifier: "eleventh" }));
-    expect(await find()).toBeUndefined();
+    expect(await find()).toEqual(expect.stringContaining("not found"));
   });
 
   test("what was tried before is not chosen again", async () => {
@@ -154,9 +154,9 @@ describe("the search", () => {
   test("a stream is never chosen, nor a track of the source that failed", async () => {
     answers.set("scsearch", search({ isStream: true, length: UNKNOWN_LENGTH_MS }));
     answers.set("bcsearch", { kind: "track", track: trackOf("youtube") });
-    expect(await find()).toBeUndefined();
+    expect(await find()).toEqual(expect.stringContaining("not found"));
     list = [{ path: "p", sourceNames: ["youtube"], prefixes: ["ytsearch"] }];
-    expect(await find()).toBeUndefined();
+    expect(await find()).toEqual(expect.stringContaining("not found"));
     expect(loads.map(({ identifier }) => identifier)).not.toContain("ytsearch:artist song");
   });
 
@@ -170,19 +170,48 @@ describe("the search", () => {
     ]);
     // A search of one source that answers with the tracks of another.
     answers.set("bcsearch", search({ identifier: "sc" }));
-    expect(await find()).toBeUndefined();
+    expect(await find()).toEqual(expect.stringContaining("not found"));
+  });
+
+  test("a source that does not answer leaves half of the 20 s to the other one", async () => {
+    answers.set("scsearch", "never");
+    answers.set("bcsearch", { kind: "track", track: trackOf("bandcamp", { identifier: "b" }) });
+    const finding = find();
+    await clock.advance(9999);
+    expect(loads).toHaveLength(1);
+    await clock.advance(1);
+    expect(await finding).toEqual(["bandcamp", "b"]);
   });
 
   test("all searches together take 20 s at most", async () => {
     answers.set("scsearch", "never");
+    answers.set("bcsearch", "never");
     const finding = find();
-    await clock.advance(19_999);
+    await clock.advance(10_000);
+    await settle();
+    expect(loads).toHaveLength(2);
+    await clock.advance(9999);
     let isOver = false;
     void finding.then(() => (isOver = true));
     await clock.advance(0);
     expect(isOver).toBe(false);
     await clock.advance(1);
-    expect(await finding).toBeUndefined();
+    const reason = "could not be searched (no answer within 10.0 s)";
+    expect(await finding).toBe(`The same recording was not found: scsearch ${reason}; bcsearch ${reason}.`);
+  });
+
+  test("the client is told what could not be searched, and why", async () => {
+    answers.set("scsearch", new NodeError("site-busy", "too many requests"));
+    expect(await find()).toBe(
+      "The same recording was looked for elsewhere (bcsearch) and not found; scsearch could not be searched (too many " +
+        "requests).",
+    );
+    allowed = ["youtube", "bandcamp"];
+    expect(await find()).toMatch(/; scsearch could not be searched \(this key may not use soundcloud\)\.$/);
+    list = [{ path: "p", sourceNames: ["youtube"], prefixes: ["scsaerch"] }];
+    expect(await find()).toBe(
+      "The same recording was not found: scsaerch could not be searched (no source has this prefix, or its source is off).",
+    );
   });
 
   test("a search whose player has no use for it any more is ended", async () => {

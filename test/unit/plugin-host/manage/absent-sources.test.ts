@@ -50,6 +50,14 @@ test.each([
   expect(lines).toEqual([expect.stringMatching(/^warn: /)]);
 });
 
+test.each([
+  ...["player.vimeo.com", "vm.tiktok.com", "vt.tiktok.com", "sp.nicovideo.jp", "old.reddit.com", "new.reddit.com"],
+  ...["np.reddit.com", "www.youtube-nocookie.com", "gaming.youtube.com", "spotify.com", "www.spotify.com"],
+  ...["geo.music.apple.com", "embed.music.apple.com", "deezer.page.link", "listen.tidal.com"],
+])("a link of %s is refused, whose site's source is off", (host) => {
+  expect(ask([`https://${host}/a/1`])).toEqual([expect.any(String)]);
+});
+
 test("sources that the configuration turns off are named with their switch", () => {
   const text = "lavalink.server.sources: { soundcloud: false, bandcamp: false }\nplugins.twitch.enabled: false";
   const identifiers = [
@@ -83,13 +91,14 @@ test.each([
 });
 
 test("a prefix that no source has finds nothing, as in Lavalink, with one warning for each", () => {
-  expect(ask(["spsearch:a", "spsearch:b", "dzsearch:a", "foosearch:a", "foosearch:b"])).toEqual(
-    Array(5).fill(undefined),
+  expect(ask(["spsearch:a", "spsearch:b", "sprec:a", "dzsearch:a", "foosearch:a", "foosearch:b"])).toEqual(
+    Array(6).fill(undefined),
   );
   expect(lines).toEqual([
     expect.stringMatching(/^warn: Tonearm has no source for Spotify.* {"asked":"spsearch:"}$/),
+    expect.stringMatching(/^warn: Tonearm has no source for Spotify.* {"asked":"sprec:"}$/),
     expect.stringMatching(/^warn: Tonearm has no source for Deezer/),
-    expect.stringMatching(/^warn: no source has the prefix "foosearch:": searches/),
+    expect.stringMatching(/^warn: no source has the prefix "foosearch:": searches .* \(a plugin in tonearm\.plugins/),
   ]);
 });
 

@@ -101,12 +101,24 @@ describe("a built-in plugin", () => {
     ["'scsearch, bcsearch:,scsearch'", ["scsearch", "bcsearch"]],
     ["", []],
     ["[]", []],
+    ["false", []],
   ])("a plugin's fallback %s is read as %j", (text, prefixes) => {
     const [songs, own] = plan(
       `plugins.songs: { fallback: ${text} }\ntonearm.plugins: [{ path: /a, fallback: ${text} }]`,
     );
     expect([songs?.fallback, own?.fallback ?? []]).toEqual([prefixes, prefixes]);
     expect([songs?.problem, songs?.optionsOf("songs")]).toEqual([undefined, {}]);
+  });
+
+  test.each([
+    ["plugins.youtube: { proxy: '', userAgent: '', fallback: [] }", false],
+    ["plugins.youtube: { fallback: false }", false],
+    ["plugins.youtube: { pot: { token: '', visitorData: '' }, clients: [] }", false],
+    ["plugins.youtube: { fallback: [scsearch] }", true],
+    ["plugins.youtube: { pot: { token: t } }", true],
+  ])("only values that are not empty turn YouTube on: %s", (text, isOn) => {
+    const names = plan(text, { builtins: BUILTIN_PLUGINS }).map(({ name }) => name);
+    expect(names.includes("youtube")).toBe(isOn);
   });
 
   test("what every plugin has can be written in relaxed spelling, as variables do", () => {

@@ -42,8 +42,8 @@ function noSource(name: string, title: string): string {
   return `warn: plugins.lavasrc.sources.${name} is true, but ${reason} (a plugin in tonearm.plugins may add one)`;
 }
 
-function unknownSource(name: string): string {
-  const reason = "Tonearm has no such source (a plugin in tonearm.plugins may add one)";
+function siteToAdd(name: string): string {
+  const reason = "Tonearm has no such source (set plugins.ytdlp.path and add the site to plugins.ytdlp.sites)";
   return `warn: plugins.dunctebot.sources.${name} is true, but ${reason}`;
 }
 
@@ -109,17 +109,67 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       noSource("spotify", "Spotify"),
     ],
   },
+  "former-sources.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
+      needsYtdlp("lavalink.server.sources.odysee", "ytdlp"),
+      needsYtdlp("lavalink.server.sources.reddit", "reddit"),
+      /^warn: lavalink\.server\.sources\.clypit is true, but Tonearm has no such source \(set plugins\.ytdlp\.path and/,
+    ],
+  },
+  "former-sources-with-ytdlp.yml": {
+    on: [...ON.slice(0, -1), ...YTDLP, "http"],
+    off: [youtube, subsonic, jellyfin, local],
+  },
+  "misplaced-keys.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      /^warn: application\.yml:\d+:\d+: lavalink\.server\.sources\.spotify is not a known key: Tonearm has no such source/,
+      /sources\.deezer is not a known key: Tonearm has no such source \(a plugin in tonearm\.plugins may add one\)$/,
+      /: lavalink\.server\.lavasrc has no effect: the options of a plugin belong below plugins: plugins\.lavasrc$/,
+      /: youtube has no effect: the options of a plugin belong below plugins: plugins\.youtube$/,
+      /: dunctebot has no effect: the options of a plugin belong below plugins: plugins\.dunctebot$/,
+    ],
+  },
+  "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
+  "ytdlp-with-one-site.yml": {
+    on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
+    off: [youtube, subsonic, jellyfin, "niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)", local],
+    lines: [
+      "warn: lavalink.server.sources.nico is true, but niconico is off on this node: add its site to plugins.ytdlp.sites",
+    ],
+  },
+  "ytdlp-with-a-wrong-option.yml": {
+    on: ON,
+    off: [youtube, subsonic, jellyfin, `${YTDLP.join("/")} (its set-up failed, see the log)`, local],
+  },
+  "youtube-without-a-limit-of-pages.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
+  "youtube-with-a-wrong-option.yml": {
+    on: ON,
+    off: ["youtube (its set-up failed, see the log)", ...OFF_BUT_YOUTUBE],
+    lines: [
+      "warn: lavalink.server.sources.youtube is true, but youtube is off on this node: its set-up failed, see the log",
+    ],
+  },
+  "misspelt-switch-of-a-plugin.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: ["warn: plugins.youtube.enabled: expected true or false; leaving it out"],
+  },
   "lavasrc-ytdlp.yml": { on: [...ON.slice(0, -1), ...YTDLP, "http"], off: [youtube, subsonic, jellyfin, local] },
   "skybot.yml": {
     on: ON,
     off: OFF_USUALLY,
     lines: [
-      unknownSource("clypit"),
+      siteToAdd("clypit"),
       needsYtdlp("plugins.dunctebot.sources.reddit", "reddit"),
-      unknownSource("ocremix"),
+      siteToAdd("ocremix"),
       needsYtdlp("plugins.dunctebot.sources.tiktok", "tiktok"),
       needsYtdlp("plugins.dunctebot.sources.mixcloud", "mixcloud"),
-      unknownSource("soundgasm"),
+      siteToAdd("soundgasm"),
     ],
   },
   "lyrics-and-events.yml": {
@@ -159,8 +209,11 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
 };
 
-/** The warnings of the configuration, and the lines of its sources as a node with these plugins logs them. */
-function start(name: string): string[] {
+/**
+ * The warnings of the configuration, and the lines of its sources as a node with these plugins logs them. `failed`: the
+ * plugin whose set-up fails.
+ */
+function start(name: string, failed?: string): string[] {
   const text = readFileSync(new URL(name, FOLDER), "utf8");
   const isFile = !name.endsWith(".env");
   const { config, warnings } = loadConfig({
@@ -174,11 +227,12 @@ function start(name: string): string[] {
     readFile: (path) => (isFile && path === "/app/application.yml" ? text : undefined),
   });
   const plans = planPlugins(config, { cwd: "/nowhere", builtinFolder: new URL("file:///app/plugins/") });
+  // A plugin whose options are wrong does not run.
+  const running = plans.filter((plan) => plan.problem === undefined && plan.name !== failed);
   const of = (rank: string): string[] =>
-    plans.flatMap((plan) => (plan.rank === rank ? (plan.manifest?.sources.map((source) => source.name) ?? []) : []));
+    running.flatMap((plan) => (plan.rank === rank ? (plan.manifest?.sources.map((source) => source.name) ?? []) : []));
   const own = (source: "local" | "http"): string[] => (config.sources[source] ? [source] : []);
   const present = [...of("first"), ...own("local"), ...of("middle"), ...of("last"), ...own("http")];
-  expect(plans.flatMap(({ problem }) => problem ?? [])).toEqual([]);
   const lines = reportSources({ config, plans }, present).map(({ level, message }) => `${level}: ${message}`);
   return [...warnings.map((warning) => `warn: ${warning}`), ...lines];
 }
@@ -193,3 +247,9 @@ test.each(Object.entries(CONFIGURATIONS))("%s starts with its sources, and says 
 function isSources(line: string): boolean {
   return line.startsWith("info: sources: ");
 }
+
+test("the terms of YouTube are named only where it runs", () => {
+  const lines = start("youtube-true-is-off.yml", "youtube");
+  expect(lines).not.toContain(TERMS);
+  expect(lines.join("\n")).toContain("youtube is off on this node: its set-up failed, see the log");
+});
