@@ -121,12 +121,12 @@ test("shoukaku connects over TLS with a key", async () => {
   certificates.remove();
 });
 
-test("1,000 wrong passwords from one address do not slow another down", async () => {
+test("wrong passwords from one address do not slow another down", async () => {
   const { port } = await start();
   expect(await statusOf(`http://127.0.0.1:${port}`, PASSWORD)).toBe(200);
   const flooded: number[] = [];
   const flood = async (password: string) => {
-    const floods = Array.from({ length: 16 }, () => askOften(port, { from: "127.0.0.1", password, count: 63 }));
+    const floods = Array.from({ length: 16 }, () => askOften(port, { from: "127.0.0.1", password, count: 10 }));
     for (const answers of await Promise.all(floods)) flooded.push(...answers.map(({ status }) => status));
   };
   /** Milliseconds that another client waits for an answer at the same time: the median of sixty. */
@@ -139,9 +139,8 @@ test("1,000 wrong passwords from one address do not slow another down", async ()
   };
   // Right and wrong passwords alternate, so that other load of the machine affects both alike.
   const [right, wrong] = [await other(PASSWORD), await other("wrong")];
-  const refused = flooded.filter((status) => status === 429);
-  // A hundred receive 401, and one more each second.
-  expect(refused.length).toBeGreaterThan(504);
+  // Ten a second are checked; the others wait.
+  expect(flooded.filter((status) => status === 403)).toHaveLength(160);
   expect(Math.min(wrong / right, (await other("wrong")) / (await other(PASSWORD)))).toBeLessThan(2);
   expect(await statusOf(`http://127.0.0.1:${port}`, PASSWORD)).toBe(200);
 });

@@ -52,8 +52,9 @@ function senders(requests: readonly SiteRequest[]): string[] {
 }
 
 /** The requests after the first `count`. */
+/** Without those for the player script, which is prepared in the background. */
 function since({ site }: Scene, count: number): readonly SiteRequest[] {
-  return site.site.requests.slice(count);
+  return site.site.requests.slice(count).filter(({ path }) => !/^\/(?:iframe_api$|embed\/|s\/)/.test(path));
 }
 
 function mediaOf(requests: readonly SiteRequest[]): readonly SiteRequest[] {
