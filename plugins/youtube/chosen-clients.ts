@@ -56,6 +56,16 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
   return [...own.slice(0, ownMax), ...added];
 }
 
+/** It is asked for audio, and its links need the player script. */
+export function playsWithScript(client: ChosenClient): boolean {
+  return isPlayer(client) && client.identity.needsPlayerScript;
+}
+
+/** It is asked for audio. */
+export function isPlayer({ identity, switches }: ChosenClient): boolean {
+  return identity.abilities.playback && switches.playback;
+}
+
 /** Those clients, for one kind of request: the ones that are known to fail at it last. */
 export function inOrderFor(clients: readonly ChosenClient[], errand: ClientSwitch): ChosenClient[] {
   const rankOf = ({ identity: { trouble, isLastForLists }, isAdded }: ChosenClient): number => {

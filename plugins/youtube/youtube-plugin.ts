@@ -3,7 +3,7 @@
 
 import { API_VERSION, definePlugin, type Plugin } from "../../src/plugin-api/plugin.ts";
 import { Catalogue } from "./catalogue.ts";
-import { chooseClients, type Host } from "./chosen-clients.ts";
+import { chooseClients, type Host, isPlayer, playsWithScript } from "./chosen-clients.ts";
 import { Innertube } from "./innertube.ts";
 import { Login } from "./login.ts";
 import { YOUTUBE_MANIFEST } from "./manifest.ts";
@@ -30,14 +30,13 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const solver = createSolver(host);
       host.onDispose(() => solver.close());
       const { url } = host.options.remoteCipher;
-      const players = clients.filter(({ identity, switches }) => identity.abilities.playback && switches.playback);
-      const hasOtherClients = players.some(({ identity }) => !identity.needsPlayerScript);
+      const hasOtherClients = clients.some((client) => isPlayer(client) && !playsWithScript(client));
       const unlocker =
         url === undefined || url === ""
           ? new ScriptUnlocker({ host, scripts, solver, hasOtherClients })
           : new RemoteCipher({ host, scripts, baseUrl: url });
       // It takes seconds; no track is to wait for it.
-      if (players.some(({ identity }) => identity.needsPlayerScript)) void unlocker.prepare();
+      if (clients.some(playsWithScript)) void unlocker.prepare();
       const catalogue = new Catalogue({ host, innertube, clients });
       const login = new Login(host);
       const originTokens = new OriginTokens(host);

@@ -210,6 +210,30 @@ describe("a refused link", () => {
     expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("VISIONOS");
   });
 
+  test("a refused link of youtube-source's default clients is soon one of a client that plays", async () => {
+    await restart((site) => ({ ...site.options, clients: ["MUSIC", "ANDROID_VR", "WEB", "WEBEMBEDDED"] }));
+    await open.scriptAnswered;
+    for (const name of ["WEB", "WEB_EMBEDDED_PLAYER", "ANDROID_VR"]) open.site.player.offers.set(name, "open");
+    const clients = [queryOf(await resolve("song0000001")).get("c")];
+    while (clients.length <= 3) {
+      const link = await resolve("song0000001", { reason: "refused", status: 403 });
+      clients.push(queryOf(link).get("c"));
+    }
+    expect(clients).toEqual(["WEB", "TVHTML5", "TVHTML5", "VISIONOS"]);
+    await resolve("song0000002");
+    await resolve("song0000002", { reason: "refused", status: 403 });
+    expect(queryOf(await resolve("song-_00003")).get("c")).toBe("TVHTML5");
+  });
+
+  test("a refused link is not renewed by a dead client, nor by one given up, while others are left", async () => {
+    await restart((site) => ({ ...site.options, clients: ["ANDROID_VR", "VISIONOS", "IOS"] }));
+    const clients = [queryOf(await resolve("song0000001")).get("c")];
+    while (clients.length <= 5) {
+      clients.push(queryOf(await resolve("song0000001", { reason: "refused", status: 403 })).get("c"));
+    }
+    expect(clients).toEqual(["VISIONOS", "VISIONOS", "IOS", "VISIONOS", "VISIONOS", "VISIONOS"]);
+  });
+
   test("a refused link is not answered from the cache", async () => {
     const urls = new Set([(await resolve("song0000001")).url, (await resolve("song0000001")).url]);
     expect(urls.size).toBe(1);
@@ -226,6 +250,11 @@ describe("a locked link", () => {
       open.site.site.requestsTo("www.youtube.com").filter(({ path }) => path.startsWith("/s/player/")),
     ).toHaveLength(1);
     expect(JSON.stringify(open.site.asked("player").at(-1)?.body)).toContain('"signatureTimestamp":20777');
+  });
+
+  test("a locked link goes before those of dead clients, though it has to wait for the script", async () => {
+    await restart((site) => ({ ...site.options, clients: ["ANDROID_VR", "MWEB"], clientsOnly: "true" }));
+    expect(queryOf(await resolve("song0000001")).get("c")).toBe("MWEB");
   });
 
   test("a locked link is unlocked by a script of another layout as well", async () => {

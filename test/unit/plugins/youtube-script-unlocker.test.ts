@@ -80,6 +80,15 @@ describe("the player script", () => {
   });
 
   test.each([
+    [["MUSIC", "VISIONOS"], {}],
+    [["MWEB", "VISIONOS"], { MWEB: { playback: "false" } }],
+  ])("the player script is not fetched for %j, which do not play with it", async (clients, clientOptions) => {
+    open = await startYoutubeBench({ options: (site) => ({ ...site.options, clients, clientOptions }) });
+    expect(await clientOf(resolve("song0000001"))).toBe("VISIONOS");
+    expect(open.site.site.requestsTo("www.youtube.com").filter(({ path }) => path === "/iframe_api")).toEqual([]);
+  });
+
+  test.each([
     ["11 s if no client does without it", ["MWEB", "WEB"], 10_999, "MWEB"],
     ["11 s if no client does without it, and then fails", ["MWEB", "WEB"], 11_000, "still being prepared; try again"],
   ])("a link waits for the player script for %s", async (_, clients, passedMs, expected) => {
