@@ -15,7 +15,7 @@ import type { Login } from "./login.ts";
 import { string } from "./read-json.ts";
 import { checkPlayability, checkVideoId, isLive } from "./read-player.ts";
 import type { OriginTokens } from "./tokens.ts";
-import { CHALLENGE, type Unlocker } from "./unlocker.ts";
+import { asUnavailable, CHALLENGE, type Unlocker } from "./unlocker.ts";
 
 const PLAYED_MAX = 500;
 const PLAYED_TTL_MS = 12 * 60 * 60_000;
@@ -225,9 +225,8 @@ export class Playback {
   /** A login that does not work is the error of clients that need it only. */
   async #operatorsToken(needsLogin: boolean, signal: AbortSignal): Promise<string | undefined> {
     try {
-      return await this.#parts.login.accessToken(signal);
+      return await asUnavailable(this.#parts.login.accessToken(signal), signal);
     } catch (error) {
-      signal.throwIfAborted();
       if (needsLogin || !(error instanceof SourceError)) throw error;
       return undefined;
     }

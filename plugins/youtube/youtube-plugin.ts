@@ -15,7 +15,7 @@ import { OriginTokens } from "./tokens.ts";
 
 type CreateSolver = (host: Pick<Host, "clock" | "pool">) => Solver;
 
-/** `createSolver`: called once for each life of the plugin. */
+/** `createSolver`: called twice for each life of the plugin. */
 export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof YOUTUBE_MANIFEST)["config"]> {
   const { name, version, config, aliases, sources } = YOUTUBE_MANIFEST;
   return definePlugin({
@@ -27,13 +27,16 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const clients = chooseClients(host);
       const innertube = new Innertube(host);
       const scripts = new PlayerScripts(host);
-      const solver = createSolver(host);
-      host.onDispose(() => solver.close());
+      // Each waits for its own jobs only.
+      const solverOf = (number: number): Solver =>
+        createSolver({ clock: host.clock, pool: (name, pool) => host.pool(`${name}, ${number}`, pool) });
+      const solvers = [solverOf(1), solverOf(2)] as const;
+      host.onDispose(() => solvers.forEach((solver) => void solver.close()));
       const { url } = host.options.remoteCipher;
       const hasOtherClients = clients.some((client) => isPlayer(client) && !playsWithScript(client));
       const unlocker =
         url === undefined || url === ""
-          ? new ScriptUnlocker({ host, scripts, solver, hasOtherClients })
+          ? new ScriptUnlocker({ host, scripts, solvers, hasOtherClients })
           : new RemoteCipher({ host, scripts, baseUrl: url });
       // It takes seconds; no track is to wait for it.
       if (clients.some(playsWithScript)) void unlocker.prepare();
