@@ -189,6 +189,7 @@ describe("clients that the operator defines", () => {
           playlists: "false",
           mixes: "false",
           search: "music",
+          isLastForLists: "true",
         },
       },
     });
@@ -202,6 +203,7 @@ describe("clients that the operator defines", () => {
       needsLogin: true,
       isEmbedded: true,
       embedUrl: "https://example.org/",
+      isLastForLists: true,
       abilities: { playback: true, videos: false, playlists: false, mixes: false, search: "music" },
     });
   });

@@ -22,7 +22,7 @@ afterEach(() => open.close());
 
 async function restart(options: NonNullable<YoutubeBenchOptions["options"]>): Promise<void> {
   await open.close();
-  open = await startYoutubeBench({ options });
+  open = await startYoutubeBench({ options: (site) => ({ clientsOnly: "true", ...options(site) }) });
 }
 
 type Link = Extract<PluginLink, { readonly kind: "link" }>;
@@ -211,7 +211,11 @@ describe("a refused link", () => {
   });
 
   test("a refused link of youtube-source's default clients is soon one of a client that plays", async () => {
-    await restart((site) => ({ ...site.options, clients: ["MUSIC", "ANDROID_VR", "WEB", "WEBEMBEDDED"] }));
+    await restart((site) => ({
+      ...site.options,
+      clients: ["MUSIC", "ANDROID_VR", "WEB", "WEBEMBEDDED"],
+      clientsOnly: "false",
+    }));
     await open.scriptAnswered;
     for (const name of ["WEB", "WEB_EMBEDDED_PLAYER", "ANDROID_VR"]) open.site.player.offers.set(name, "open");
     const clients = [queryOf(await resolve("song0000001")).get("c")];
@@ -253,7 +257,7 @@ describe("a locked link", () => {
   });
 
   test("a locked link goes before those of dead clients, though it has to wait for the script", async () => {
-    await restart((site) => ({ ...site.options, clients: ["ANDROID_VR", "MWEB"], clientsOnly: "true" }));
+    await restart((site) => ({ ...site.options, clients: ["ANDROID_VR", "MWEB"] }));
     expect(queryOf(await resolve("song0000001")).get("c")).toBe("MWEB");
   });
 
@@ -299,6 +303,23 @@ describe("a locked link", () => {
     expect(message).toContain("answered HTTP 401");
     expect(message).not.toContain("wrong-password");
   });
+});
+
+test("a server for locked links that is down stops no client, and those without one are asked first", async () => {
+  await restart((site) => ({ ...site.options, clients: ["MWEB", "VISIONOS"], remoteCipher: { url: site.cipherUrl } }));
+  open.site.fail({ at: /get_sts$/, outcome: { status: 500, json: {} } });
+  for (let count = 0; count < 8; count++) {
+    open.site.player.offers.set("VISIONOS", "nothing");
+    await troubleWith(resolve("song0000001", { reason: "expiring" }));
+  }
+  open.site.player.offers.set("VISIONOS", "open");
+  const opened = open.bench.lines.flatMap(
+    ({ message }) => /breaker opened for youtube\/([\w ]+)/.exec(message)?.[1] ?? [],
+  );
+  expect(opened).toEqual(["remote cipher"]);
+  expect(queryOf(await resolve("song-_00003")).get("c")).toBe("VISIONOS");
+  // For what the video is, and for no link.
+  expect(playersAsked().slice(-2)).toEqual(["MWEB", "VISIONOS"]);
 });
 
 describe("tokens", () => {

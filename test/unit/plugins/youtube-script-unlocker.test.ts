@@ -55,7 +55,7 @@ afterEach(async () => {
 
 async function start(clients: readonly string[], more: YoutubeBenchOptions = {}): Promise<YoutubeBench> {
   await open?.close();
-  open = await startYoutubeBench({ ...more, options: (site) => ({ ...site.options, clients }) });
+  open = await startYoutubeBench({ ...more, options: (site) => ({ ...site.options, clients, clientsOnly: "true" }) });
   return open;
 }
 
