@@ -24,6 +24,7 @@ const REFUSALS_MAX = { reliedOn: 3, inTrouble: 1 };
 /** Refused links of one video in a row, after which a client is given up for it. */
 const REFUSED_MAX = { reliedOn: 2, inTrouble: 1 };
 const REFUSALS_TTL_MS = 10 * 60_000;
+const WITHOUT_LOGIN_TTL_MS = 60 * 60_000;
 
 interface PlaybackParts {
   readonly host: Host;
@@ -52,12 +53,15 @@ interface Asking {
 export class Playback {
   readonly #parts: PlaybackParts;
   readonly #played: Cache<Played>;
+  /** Clients that YouTube answers only without the operator's login. */
+  readonly #withoutLogin: Cache<true>;
   /** By client: the videos whose links were refused. One odd video says nothing about its client. */
   readonly #refusals: Cache<readonly string[]>;
 
   constructor(parts: PlaybackParts) {
     this.#parts = parts;
     this.#played = parts.host.cache("played", { ttlMs: PLAYED_TTL_MS, entriesMax: PLAYED_MAX });
+    this.#withoutLogin = parts.host.cache("login refused", { ttlMs: WITHOUT_LOGIN_TTL_MS, entriesMax: 64 });
     this.#refusals = parts.host.cache("refusals", { ttlMs: REFUSALS_TTL_MS, entriesMax: 64 });
   }
 
@@ -154,20 +158,36 @@ export class Playback {
     };
   }
 
-  /** A login that is no longer good is renewed once. */
+  /**
+   * The operator's login is renewed once when it is refused. A client that needs none is then asked without, for an
+   * hour from the start.
+   */
   async #player({ identity, videoId, request }: Asking, poToken: string | undefined): Promise<unknown> {
-    const { innertube, unlocker, login } = this.#parts;
+    const { host, innertube, unlocker, login } = this.#parts;
     const { signal } = request;
-    const signatureTimestamp = identity.needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
+    const { name, takesLogin, needsLogin, needsPlayerScript } = identity;
+    const signatureTimestamp = needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
     const question = { videoId, signal, signatureTimestamp, poToken };
-    if (!identity.takesLogin) return innertube.player(identity, question);
-    try {
-      return await innertube.player(identity, { ...question, accessToken: await this.#accessToken(identity, request) });
-    } catch (error) {
-      const isOwn = string(request.userData, "oauth-token") !== undefined;
-      if (isOwn || !(error instanceof LoginRefusedError)) throw error;
-      login.forget();
-      return innertube.player(identity, { ...question, accessToken: await this.#accessToken(identity, request) });
+    const isOwn = string(request.userData, "oauth-token") !== undefined;
+    const isLeftOut = !isOwn && this.#withoutLogin.get(name) === true;
+    if (!takesLogin || isLeftOut) return innertube.player(identity, question);
+    for (let triesLeft = isOwn ? 1 : 2; ; triesLeft--) {
+      const accessToken = await this.#accessToken(identity, request);
+      try {
+        return await innertube.player(identity, { ...question, accessToken });
+      } catch (error) {
+        if (accessToken === undefined || !(error instanceof LoginRefusedError)) throw error;
+        if (triesLeft > 1) {
+          login.forget();
+          continue;
+        }
+        if (needsLogin) throw error;
+      }
+      if (!isOwn) {
+        this.#withoutLogin.set(name, true);
+        host.log.warn("YouTube refused the login: this client is asked without it for an hour", { client: name });
+      }
+      return innertube.player(identity, question);
     }
   }
 

@@ -390,6 +390,28 @@ describe("tokens", () => {
     expect(sent).toEqual(["Bearer access-token-1", undefined]);
   });
 
+  test("tokens of a login that YouTube refuses are left out for an hour where they are not needed", async () => {
+    const oauth = { enabled: "true", refreshToken: REFRESH_TOKEN };
+    await restart((site) => ({ ...site.options, clients: ["TV_SAMSUNG", "MWEB"], oauth }));
+    const loads = await Promise.all(["song0000001", "song0000002"].map((id) => open.bench.loadTracks("youtube", id)));
+    const askedCount = playersAsked().length;
+    open.site.fail({
+      at: /player$/,
+      outcome: (request) =>
+        request.headers.authorization === undefined
+          ? (open.site.answer(request) ?? { status: 404 })
+          : { status: 401, json: { error: {} } },
+    });
+    for (const [track] of loads) await open.bench.resolve("youtube", track?.encoded ?? "");
+    const asked = open.site.asked("player").slice(askedCount);
+    expect(asked.map(({ clientName, request }) => [clientName, request.headers.authorization])).toEqual([
+      ["TVHTML5", "Bearer access-token-1"],
+      ["TVHTML5", "Bearer access-token-2"],
+      ["TVHTML5", undefined],
+      ["TVHTML5", undefined],
+    ]);
+  });
+
   test("tokens of a track take precedence over those", async () => {
     await restart((site) => ({ ...site.options, clients: ["WEB", "TV"] }));
     open.site.player.accessToken = "of-the-track";
