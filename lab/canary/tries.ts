@@ -46,7 +46,7 @@ export const TRIES: Tries = {
     link: "https://www.youtube.com/watch?v=jNQXAC9IVRw",
     more: [
       { search: "ytmsearch:never gonna give you up" },
-      { link: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", options: { clients: ["WEBEMBEDDED"] } },
+      { link: "https://www.youtube.com/watch?v=dQw4w9WgXcQ", options: { clients: ["WEBEMBEDDED"], clientsOnly: true } },
     ],
   },
   soundcloud: {

@@ -2,7 +2,13 @@
 // not play reliably. Plugin thread.
 
 import type { PluginHost } from "../../src/plugin-api/plugin.ts";
-import { type ClientIdentity, DEFAULT_CLIENTS, DEFAULT_CLIENTS_WITH_LOGIN } from "./clients.ts";
+import {
+  CLIENTS,
+  type ClientIdentity,
+  DEFAULT_CLIENTS,
+  DEFAULT_CLIENTS_WITH_LOGIN,
+  REMOVED_CLIENTS,
+} from "./clients.ts";
 import { readIdentities } from "./identity-settings.ts";
 import type { YoutubeOptions } from "./manifest.ts";
 
@@ -28,23 +34,40 @@ const ALL_ON: ClientSwitches = { playback: true, videoLoading: true, playlistLoa
 export function chooseClients({ options, log }: Pick<Host, "options" | "log">): ChosenClient[] {
   const { identities, problems } = readIdentities(options);
   for (const problem of problems) log.warn(problem);
+  const named = new Set([...options.clients, ...Object.keys(options.clientOptions)]);
   const settled = new Set([...identities.map(({ name }) => name), ...Object.keys(options.clientIdentities)]);
-  const unknown = [...options.clients, ...Object.keys(options.clientOptions)].filter((name) => !settled.has(name));
+  const notSettled = [...named].filter((name) => !settled.has(name));
+  const removed = notSettled.filter((name) => REMOVED_CLIENTS.includes(name));
+  if (removed.length > 0) {
+    log.warn("option clients: YouTube no longer plays through these clients; they are ignored, remove them", {
+      clients: removed,
+    });
+  }
+  const unlisted = Object.keys(options.clientIdentities).filter((name) => {
+    const isAsked = options.clients.includes(name) || CLIENTS.some((builtIn) => builtIn.name === name);
+    return !isAsked && identities.some((one) => one.name === name);
+  });
+  if (unlisted.length > 0) {
+    log.warn("option clientIdentities: new clients are asked only where they are listed in clients", {
+      clients: unlisted.slice(0, UNKNOWN_MAX),
+    });
+  }
+  const unknown = notSettled.filter((name) => !removed.includes(name));
   if (unknown.length > 0) {
     log.warn("option clients: unknown YouTube clients are ignored; clientIdentities can define them", {
-      clients: [...new Set(unknown)].slice(0, UNKNOWN_MAX),
+      clients: unknown.slice(0, UNKNOWN_MAX),
       known: identities.map(({ name }) => name).join(", "),
     });
   }
-  const named = (names: readonly string[]) =>
+  const chosen = (names: readonly string[]) =>
     [...new Set(names)].flatMap((name): ChosenClient[] => {
       const identity = identities.find((one) => one.name === name);
       if (identity === undefined) return [];
       return [{ identity, switches: options.clientOptions[name] ?? ALL_ON, isAdded: false }];
     });
-  const ours = named(options.oauth.enabled ? DEFAULT_CLIENTS_WITH_LOGIN : DEFAULT_CLIENTS);
+  const ours = chosen(options.oauth.enabled ? DEFAULT_CLIENTS_WITH_LOGIN : DEFAULT_CLIENTS);
   if (options.clients.length === 0) return ours;
-  const own = named(options.clients);
+  const own = chosen(options.clients);
   const added = addedTo(own, ours, { options, log });
   const ownMax = CLIENTS_MAX - added.length;
   if (own.length > ownMax) {
@@ -54,6 +77,16 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
     });
   }
   return [...own.slice(0, ownMax), ...added];
+}
+
+/** It is asked for audio, and its links need the player script. */
+export function playsWithScript(client: ChosenClient): boolean {
+  return isPlayer(client) && client.identity.needsPlayerScript;
+}
+
+/** It is asked for audio. */
+export function isPlayer({ identity, switches }: ChosenClient): boolean {
+  return identity.abilities.playback && switches.playback;
 }
 
 /** Those clients, for one kind of request: the ones that are known to fail at it last. */
@@ -69,21 +102,22 @@ export function inOrderFor(clients: readonly ChosenClient[], errand: ClientSwitc
 }
 
 /**
- * Ours that are asked behind the operator's, if some of those are known to fail and none is relied on. Logs what is not
- * expected to play.
+ * Ours that are asked behind the operator's, if none of those is relied on to play. Logs what is not expected to.
  */
 function addedTo(
   own: readonly ChosenClient[],
   ours: readonly ChosenClient[],
   { options, log }: Pick<Host, "options" | "log">,
 ): readonly ChosenClient[] {
-  const players = own.filter(({ identity }) => identity.abilities.playback);
-  const isSwitchedOff = players.length > 0 && players.every(({ switches }) => !switches.playback);
+  const players = own.filter(isPlayer);
+  const isSwitchedOff = players.length === 0 && own.some(({ identity }) => identity.abilities.playback);
   const reasons = players.flatMap((client) => weaknessOf(client, options) ?? []);
   if (isSwitchedOff || reasons.length < players.length) return [];
   const names = new Set(own.map(({ identity: { name } }) => name));
-  const missing = ours.filter(({ identity: { name, abilities } }) => abilities.playback && !names.has(name));
-  const areAdded = !options.clientsOnly && players.some(({ identity: { trouble } }) => isFailing(trouble));
+  const missing = ours.filter((client) => {
+    return (isPlayer(client) || own.length === 0) && !names.has(client.identity.name);
+  });
+  const areAdded = !options.clientsOnly;
   const missingNames = missing.map(({ identity: { name } }) => name).join(", ");
   const what = "none of the clients in plugins.youtube.clients plays reliably";
   const remedy = areAdded
@@ -91,10 +125,6 @@ function addedTo(
     : `add ${missingNames}, or remove that option for the built-in order`;
   log.warn(`${what}: ${remedy}`, { clients: reasons });
   return areAdded ? missing.map((client) => ({ ...client, isAdded: true })) : [];
-}
-
-function isFailing(trouble: ClientIdentity["trouble"]): boolean {
-  return trouble?.kind === "dead" || trouble?.kind === "cut";
 }
 
 /** Why a client is not relied on, with its name; undefined if it is. */

@@ -293,6 +293,16 @@ export const CLIENTS: readonly ClientIdentity[] = [
   },
 ];
 
+/** Clients that Lavalink's plugin has had and dropped, as YouTube no longer plays through them. */
+export const REMOVED_CLIENTS: readonly string[] = [
+  "ANDROID_TESTSUITE",
+  "ANDROID_LITE",
+  "ANDROID_EMBEDDED",
+  "IOS_EMBEDDED",
+  "MEDIA_CONNECT",
+  "TVHTML5EMBEDDED",
+];
+
 /** The clients that are asked unless the operator names others, in order: those of yt-dlp 2026.10.26, and MUSIC. */
 export const DEFAULT_CLIENTS: readonly string[] = ["MUSIC", "TV_SAMSUNG", "VISIONOS", "WEB", "WEBEMBEDDED"];
 /** The same with a login; without one VISIONOS is the last resort, as it plays without the script. */

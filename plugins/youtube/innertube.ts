@@ -4,6 +4,7 @@
 import { type Cache, type HttpAnswer, type JsonMembers, SourceError } from "../../src/plugin-api/plugin.ts";
 import type { Host } from "./chosen-clients.ts";
 import { CLIENTS, type ClientIdentity } from "./clients.ts";
+import { string } from "./read-json.ts";
 import { isPassing, visitorOf } from "./read-player.ts";
 
 const VISITOR_TTL_MS = 60 * 60_000;
@@ -97,6 +98,10 @@ export class Innertube {
       const { kind, retryAfterMs } = this.#host.http.statusError(answer);
       const message = `Invalid status code for ${what} response: ${answer.status}`;
       if (answer.status === 401) throw new LoginRefusedError("unavailable", message);
+      // A list that does not exist; where the endpoint itself is gone, YouTube does not answer in its own form.
+      if (answer.status === 404 && string(parsed(answer.text), "error", "status") === "NOT_FOUND") {
+        throw new SourceError("unavailable", message);
+      }
       // This refusal concerns the client, not the video.
       throw new SourceError(kind === "busy" ? "busy" : "changed", message, { retryAfterMs });
     }
@@ -189,6 +194,14 @@ function headersOf(identity: ClientIdentity, visitorData: string | undefined): R
     origin: `https://${host === "music.youtube.com" ? host : "www.youtube.com"}`,
     referer: host === "music.youtube.com" ? `https://${host}/` : undefined,
   };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function bearer(accessToken: string | undefined): string | undefined {

@@ -86,6 +86,7 @@ export const YOUTUBE_MANIFEST = {
           names: ["videos", "music", "none"],
           meaning: "what it searches: `ytsearch:`, `ytmsearch:`, or neither",
         },
+        isLastForLists: { type: "flag", meaning: "ask it last for searches, playlists and mixes" },
       },
     },
     pot: {

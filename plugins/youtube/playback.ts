@@ -5,7 +5,7 @@
 import { type Cache, type Playable, type ResolveRequest, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
 import { askInOrder } from "./ask-in-order.ts";
-import { type ChosenClient, type Host, inOrderFor } from "./chosen-clients.ts";
+import { type ChosenClient, type Host, inOrderFor, playsWithScript } from "./chosen-clients.ts";
 import type { ClientIdentity } from "./clients.ts";
 import { chooseFormat, hlsManifestOf } from "./formats.ts";
 import { isVideoId } from "./identifiers.ts";
@@ -15,13 +15,16 @@ import type { Login } from "./login.ts";
 import { string } from "./read-json.ts";
 import { checkPlayability, checkVideoId, isLive } from "./read-player.ts";
 import type { OriginTokens } from "./tokens.ts";
-import { CHALLENGE, type Unlocker } from "./unlocker.ts";
+import { asUnavailable, CHALLENGE, type Unlocker } from "./unlocker.ts";
 
 const PLAYED_MAX = 500;
 const PLAYED_TTL_MS = 12 * 60 * 60_000;
 /** Videos whose links were refused within `REFUSALS_TTL_MS`, after which a client is tried last. */
-const REFUSALS_MAX = 3;
+const REFUSALS_MAX = { reliedOn: 3, inTrouble: 1 };
+/** Refused links of one video in a row, after which a client is given up for it. */
+const REFUSED_MAX = { reliedOn: 2, inTrouble: 1 };
 const REFUSALS_TTL_MS = 10 * 60_000;
+const WITHOUT_LOGIN_TTL_MS = 60 * 60_000;
 
 interface PlaybackParts {
   readonly host: Host;
@@ -36,6 +39,8 @@ interface PlaybackParts {
 interface Played {
   readonly name: string;
   readonly refusedCount: number;
+  /** Clients whose links were refused too often since the video was started. */
+  readonly givenUp: readonly string[];
 }
 
 /** Data of a request that one client needs. */
@@ -48,12 +53,15 @@ interface Asking {
 export class Playback {
   readonly #parts: PlaybackParts;
   readonly #played: Cache<Played>;
+  /** Clients that YouTube answers only without the operator's login. */
+  readonly #withoutLogin: Cache<true>;
   /** By client: the videos whose links were refused. One odd video says nothing about its client. */
   readonly #refusals: Cache<readonly string[]>;
 
   constructor(parts: PlaybackParts) {
     this.#parts = parts;
     this.#played = parts.host.cache("played", { ttlMs: PLAYED_TTL_MS, entriesMax: PLAYED_MAX });
+    this.#withoutLogin = parts.host.cache("login refused", { ttlMs: WITHOUT_LOGIN_TTL_MS, entriesMax: 64 });
     this.#refusals = parts.host.cache("refusals", { ttlMs: REFUSALS_TTL_MS, entriesMax: 64 });
   }
 
@@ -63,17 +71,18 @@ export class Playback {
     const videoId = request.track.identifier;
     if (!isVideoId(videoId))
       throw new SourceError("invalid", "the track's identifier is not the id of a YouTube video");
-    const refusedCount = this.#note(videoId, request);
+    const played = this.#note(videoId, request);
     return askInOrder(
-      this.#inOrder(videoId, request, refusedCount),
+      this.#inOrder(played),
       {
         switch: "playback",
         endpoint: "player",
         isFor: ({ abilities }) => abilities.playback,
         ask: async (identity) => {
           const playable = await this.#ask({ identity, videoId, request });
-          const isSame = this.#played.get(videoId)?.name === identity.name;
-          this.#played.set(videoId, { name: identity.name, refusedCount: isSame ? refusedCount : 0 });
+          const { name } = identity;
+          const { refusedCount = 0, givenUp = [] } = played ?? {};
+          this.#played.set(videoId, { name, refusedCount: name === played?.name ? refusedCount : 0, givenUp });
           return playable;
         },
       },
@@ -81,33 +90,46 @@ export class Playback {
     );
   }
 
-  /** Counts a refusal, unless it is of our address; returns how many there were in a row for this client. */
-  #note(videoId: string, { reason, status }: ResolveRequest): number {
-    const last = this.#played.get(videoId);
-    if (reason !== "refused" || status === 429 || last === undefined) return 0;
+  /** Counts a refusal, unless it is of our address. Undefined: the video is started. */
+  #note(videoId: string, { reason, status }: ResolveRequest): Played | undefined {
+    const last = reason === "start" ? undefined : this.#played.get(videoId);
+    if (last === undefined) return undefined;
+    if (reason !== "refused" || status === 429) return { ...last, refusedCount: 0 };
     const refusedCount = last.refusedCount + 1;
-    this.#played.set(videoId, { ...last, refusedCount });
+    const kind = this.#kindOf(last.name);
+    const givenUp = refusedCount < REFUSED_MAX[kind] ? last.givenUp : [...new Set(last.givenUp).add(last.name)];
+    const played = { ...last, refusedCount, givenUp };
+    this.#played.set(videoId, played);
     const refused = new Set(this.#refusals.get(last.name)).add(videoId);
-    this.#refusals.set(last.name, [...refused].slice(-REFUSALS_MAX));
+    this.#refusals.set(last.name, [...refused].slice(-REFUSALS_MAX[kind]));
     this.#parts.host.count(`refused-${last.name}`);
-    return refusedCount;
+    return played;
+  }
+
+  #kindOf(name: string): keyof typeof REFUSALS_MAX {
+    const client = this.#parts.clients.find(({ identity }) => identity.name === name);
+    return client?.identity.trouble === undefined ? "reliedOn" : "inTrouble";
   }
 
   /**
-   * The configured order, but those that would have to wait for the player script last. A playing video stays with its
-   * client, which is given up after a second refusal.
+   * The configured order, but those that would have to wait for the player script last, before those that are given up
+   * or dead. A playing video stays with its client until that is given up; then those in trouble are tried later: there
+   * are few renewals.
    */
-  #inOrder(videoId: string, { reason }: ResolveRequest, refusedCount: number): ChosenClient[] {
-    const last = reason === "start" ? undefined : this.#played.get(videoId)?.name;
+  #inOrder(played: Played | undefined): ChosenClient[] {
     const { unlocker } = this.#parts;
     const clients = inOrderFor(this.#parts.clients, "playback");
     const { isReady } = unlocker;
     // Perhaps nothing else asks for it: the other clients may play.
-    if (!isReady && clients.some(({ identity }) => identity.needsPlayerScript)) void unlocker.prepare();
-    const rankOf = ({ identity: { name, needsPlayerScript } }: ChosenClient): number => {
-      if (name === last) return refusedCount < 2 ? -1 : 3;
-      if (needsPlayerScript && !isReady) return 2;
-      return (this.#refusals.get(name)?.length ?? 0) >= REFUSALS_MAX ? 1 : 0;
+    if (!isReady && clients.some(playsWithScript)) void unlocker.prepare();
+    const givenUp = new Set(played?.givenUp);
+    const rankOf = ({ identity: { name, needsPlayerScript, trouble } }: ChosenClient): number => {
+      if (name === played?.name && !givenUp.has(name)) return -1;
+      if (trouble?.kind === "dead") return 5;
+      if (givenUp.has(name)) return 4;
+      if (needsPlayerScript && !isReady) return 3;
+      if ((this.#refusals.get(name)?.length ?? 0) >= REFUSALS_MAX[this.#kindOf(name)]) return 2;
+      return trouble !== undefined && givenUp.size > 0 ? 1 : 0;
     };
     return clients.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
@@ -136,20 +158,36 @@ export class Playback {
     };
   }
 
-  /** A login that is no longer good is renewed once. */
+  /**
+   * The operator's login is renewed once when it is refused. A client that needs none is then asked without, for an
+   * hour from the start.
+   */
   async #player({ identity, videoId, request }: Asking, poToken: string | undefined): Promise<unknown> {
-    const { innertube, unlocker, login } = this.#parts;
+    const { host, innertube, unlocker, login } = this.#parts;
     const { signal } = request;
-    const signatureTimestamp = identity.needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
+    const { name, takesLogin, needsLogin, needsPlayerScript } = identity;
+    const signatureTimestamp = needsPlayerScript ? await unlocker.signatureTimestamp(signal) : undefined;
     const question = { videoId, signal, signatureTimestamp, poToken };
-    if (!identity.takesLogin) return innertube.player(identity, question);
-    try {
-      return await innertube.player(identity, { ...question, accessToken: await this.#accessToken(identity, request) });
-    } catch (error) {
-      const isOwn = string(request.userData, "oauth-token") !== undefined;
-      if (isOwn || !(error instanceof LoginRefusedError)) throw error;
-      login.forget();
-      return innertube.player(identity, { ...question, accessToken: await this.#accessToken(identity, request) });
+    const isOwn = string(request.userData, "oauth-token") !== undefined;
+    const isLeftOut = !isOwn && this.#withoutLogin.get(name) === true;
+    if (!takesLogin || isLeftOut) return innertube.player(identity, question);
+    for (let triesLeft = isOwn ? 1 : 2; ; triesLeft--) {
+      const accessToken = await this.#accessToken(identity, request);
+      try {
+        return await innertube.player(identity, { ...question, accessToken });
+      } catch (error) {
+        if (accessToken === undefined || !(error instanceof LoginRefusedError)) throw error;
+        if (triesLeft > 1) {
+          login.forget();
+          continue;
+        }
+        if (needsLogin) throw error;
+      }
+      if (!isOwn) {
+        this.#withoutLogin.set(name, true);
+        host.log.warn("YouTube refused the login: this client is asked without it for an hour", { client: name });
+      }
+      return innertube.player(identity, question);
     }
   }
 
@@ -207,9 +245,8 @@ export class Playback {
   /** A login that does not work is the error of clients that need it only. */
   async #operatorsToken(needsLogin: boolean, signal: AbortSignal): Promise<string | undefined> {
     try {
-      return await this.#parts.login.accessToken(signal);
+      return await asUnavailable(this.#parts.login.accessToken(signal), signal);
     } catch (error) {
-      signal.throwIfAborted();
       if (needsLogin || !(error instanceof SourceError)) throw error;
       return undefined;
     }

@@ -12,7 +12,8 @@ export class PrivateVideoError extends SourceError {}
 /** Another client may know more, but not this one. */
 const LOADING_FAILED = "Loading information for video failed";
 const RATE_LIMIT = /try again later/i;
-const AGE_WORDS = "This video may be inappropriate for some users";
+const PRIVATE_WORDS = /video is private|\bprivate video\b/i;
+const AGE_WORDS = /inappropriate for some users|confirm your age/i;
 const EMBED_WORDS = "Playback on other websites has been disabled by the video owner";
 
 export function visitorOf(answer: unknown): string | undefined {
@@ -66,10 +67,11 @@ export function isPassing(answer: unknown): boolean {
 }
 
 function troubleOf(status: string, block: unknown): SourceError {
-  const reason = label(block, "reason") ?? label(screenOf(block), "title") ?? "";
+  const [title, description] = [label(screenOf(block), "title"), label(screenOf(block), "description")];
+  const reason = label(block, "reason") ?? title ?? "";
   switch (status) {
     case "LOGIN_REQUIRED":
-      return loginTrouble(reason);
+      return loginTrouble([reason, title, description].join("\n"));
     case "UNPLAYABLE":
       return unplayableTrouble(reason, block);
     case "LIVE_STREAM_OFFLINE": {
@@ -86,9 +88,10 @@ function troubleOf(status: string, block: unknown): SourceError {
   }
 }
 
-function loginTrouble(reason: string): SourceError {
-  if (reason.includes("This video is private")) return new PrivateVideoError("unavailable", "This is a private video.");
-  if (reason.includes(AGE_WORDS)) return unavailable("This video requires age verification.");
+/** The texts may say it in any of their places. */
+function loginTrouble(texts: string): SourceError {
+  if (PRIVATE_WORDS.test(texts)) return new PrivateVideoError("unavailable", "This is a private video.");
+  if (AGE_WORDS.test(texts)) return unavailable("This video requires age verification.");
   return unavailable("This video requires login.");
 }
 

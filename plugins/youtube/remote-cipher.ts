@@ -7,17 +7,19 @@ import type { FormatLink } from "./formats.ts";
 import { FOLLOWED_VERSION } from "./manifest.ts";
 import type { PlayerScripts } from "./player-script.ts";
 import { number, string } from "./read-json.ts";
-import { riddlesOf, type Unlocker } from "./unlocker.ts";
+import { asUnavailable, type Riddles, riddlesOf, type Unlocker } from "./unlocker.ts";
 
+const BACKEND = "remote cipher";
 const TIMESTAMP_TTL_MS = 24 * 60 * 60_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 export class RemoteCipher implements Unlocker {
-  readonly isReady = true;
   readonly #host: Host;
   readonly #scripts: Pick<PlayerScripts, "address">;
   readonly #baseUrl: string;
   readonly #timestamps: Cache<number>;
+  /** The script of a `resolve`, by its signal: its links fit the timestamp that it has sent. */
+  readonly #addresses = new WeakMap<AbortSignal, Promise<string>>();
 
   constructor(parts: {
     readonly host: Host;
@@ -30,10 +32,23 @@ export class RemoteCipher implements Unlocker {
     this.#timestamps = this.#host.cache("remote timestamps", { ttlMs: TIMESTAMP_TTL_MS, entriesMax: 4 });
   }
 
+  get isReady(): boolean {
+    return !this.#host.backend(BACKEND).isOpen;
+  }
+
   async prepare(): Promise<void> {}
 
-  async signatureTimestamp(signal: AbortSignal): Promise<number> {
-    const scriptUrl = await this.#scripts.address(signal);
+  signatureTimestamp(signal: AbortSignal): Promise<number> {
+    return asUnavailable(this.#timestamp(signal), signal);
+  }
+
+  async open(link: FormatLink, signal: AbortSignal): Promise<string> {
+    const riddles = riddlesOf(link);
+    return asUnavailable(this.#resolved(riddles, signal), signal);
+  }
+
+  async #timestamp(signal: AbortSignal): Promise<number> {
+    const scriptUrl = await this.#addressFor(signal);
     return this.#timestamps.getOrMake(scriptUrl, {
       signal,
       make: async (shared) => {
@@ -44,13 +59,12 @@ export class RemoteCipher implements Unlocker {
     });
   }
 
-  async open(link: FormatLink, signal: AbortSignal): Promise<string> {
-    const { url, challenge, signature, parameter } = riddlesOf(link);
+  async #resolved({ url, challenge, signature, parameter }: Riddles, signal: AbortSignal): Promise<string> {
     const answer = await this.#ask(
       "resolve_url",
       {
         stream_url: url.href,
-        player_url: await this.#scripts.address(signal),
+        player_url: await this.#addressFor(signal),
         ...(signature !== undefined && { encrypted_signature: signature, signature_key: parameter }),
         ...(challenge !== undefined && { n_param: challenge }),
       },
@@ -61,9 +75,15 @@ export class RemoteCipher implements Unlocker {
     return resolved.href;
   }
 
+  #addressFor(signal: AbortSignal): Promise<string> {
+    const address = this.#addresses.get(signal) ?? this.#scripts.address(signal);
+    this.#addresses.set(signal, address);
+    return address;
+  }
+
   #ask(route: string, body: JsonMembers, signal: AbortSignal): Promise<unknown> {
     const { password, userAgent } = this.#host.options.remoteCipher;
-    return this.#host.backend("remote cipher").run(() =>
+    return this.#host.backend(BACKEND).run(() =>
       this.#host.http.json(`${this.#baseUrl}/${route}`, {
         signal,
         body,

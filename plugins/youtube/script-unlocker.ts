@@ -6,7 +6,7 @@ import type { Host } from "./chosen-clients.ts";
 import type { FormatLink } from "./formats.ts";
 import type { PlayerScript, PlayerScripts } from "./player-script.ts";
 import type { Challenges } from "./sandbox.ts";
-import { CHALLENGE, riddlesOf, SIGNATURE, type Unlocker } from "./unlocker.ts";
+import { asUnavailable, CHALLENGE, riddlesOf, SIGNATURE, type Unlocker } from "./unlocker.ts";
 
 const SOLUTIONS_TTL_MS = 6 * 60 * 60_000;
 const SOLUTIONS_MAX = 500;
@@ -16,8 +16,12 @@ const READY_TTL_MS = 24 * 60 * 60_000;
 const USELESS_TTL_MS = 10 * 60_000;
 /** How long one `resolve` waits for the script altogether, of the 15 s that it has; other clients are asked before. */
 const WAIT_MS = { withOtherClients: 7000, alone: 11_000 };
-/** Made up; a script that solves it solves others. */
-const TRIAL: Challenges = { challenge: "Tr1al-0f_tH3scr1Pt" };
+const PAUSE_MS = { first: 60_000, max: 10 * 60_000 };
+/** Made up, of the usual forms; a script that solves these solves others. */
+const TRIAL: Challenges = {
+  challenge: "Tr1al-0f_tH3scr1Pt",
+  signature: "AOq0QJ8wRQIhAKmadeUpXw2v5cL7tZ9bN4sDf1GhJ6kQyEr3TuIoPa8VAiBx0CzYlWq_H5nMj2RgK7eSdF4-UvBtO9iLpXc1ZaQw6g==",
+};
 
 export interface SolverRequest {
   readonly scriptId: string;
@@ -53,7 +57,8 @@ export class UnsolvedError extends Error {
 interface ScriptUnlockerParts {
   readonly host: Host;
   readonly scripts: PlayerScripts;
-  readonly solver: Solver;
+  /** One unlocks links while the other prepares the next script. */
+  readonly solvers: readonly [Solver, Solver];
   /** Some client plays without the script: less time is spent waiting for it. */
   readonly hasOtherClients: boolean;
 }
@@ -66,13 +71,21 @@ export class ScriptUnlocker implements Unlocker {
   /** Why, by the script's address. */
   readonly #useless: Cache<string>;
   #lastReadyUrl = "";
+  /** Has the script that is ready. */
+  #unlocking: Solver;
+  #preparing: Solver;
+  /** After a script that was too slow: when it is prepared again unless a link waits for it, and the next pause. */
+  #pause = { untilMs: 0, nextMs: PAUSE_MS.first };
   /** When the wait of a `resolve` is over, by its signal: it may need the script several times. */
   readonly #waitsUntilMs = new WeakMap<AbortSignal, number>();
+  /** The script of a `resolve`, by its signal: its links fit the timestamp that it has sent. */
+  readonly #used = new WeakMap<AbortSignal, PlayerScript>();
   /** Why a `resolve` got no script, by its signal. */
   readonly #failures = new WeakMap<AbortSignal, SourceError>();
 
   constructor(parts: ScriptUnlockerParts) {
     this.#parts = parts;
+    [this.#unlocking, this.#preparing] = parts.solvers;
     this.#solutions = parts.host.cache("solutions", { ttlMs: SOLUTIONS_TTL_MS, entriesMax: SOLUTIONS_MAX });
     this.#ready = parts.host.cache("player script", { ttlMs: READY_TTL_MS, entriesMax: 2 });
     this.#useless = parts.host.cache("useless scripts", { ttlMs: USELESS_TTL_MS, entriesMax: 8 });
@@ -83,7 +96,8 @@ export class ScriptUnlocker implements Unlocker {
   }
 
   async prepare(): Promise<void> {
-    const { signal, log } = this.#parts.host;
+    const { signal, log, clock } = this.#parts.host;
+    if (clock.now() < this.#pause.untilMs) return;
     await this.#readyScript(signal).catch((error: unknown) => {
       if (!signal.aborted) log.debug("the YouTube player script could not be prepared", { error });
     });
@@ -99,7 +113,10 @@ export class ScriptUnlocker implements Unlocker {
     const script = await this.#script(signal);
     const solving = this.#solutions.getOrMake([script.url, challenge, signature].join("\n"), {
       signal,
-      make: async (joined) => (await this.#solve(script, { challenge, signature }, joined)).solutions,
+      make: async (joined) => {
+        const solving = { challenges: { challenge, signature }, solver: this.#unlocking, signal: joined };
+        return (await this.#solve(script, solving)).solutions;
+      },
     });
     const solved = await this.#inTime(solving, signal);
     if (solved.challenge !== undefined) url.searchParams.set("n", solved.challenge);
@@ -114,14 +131,16 @@ export class ScriptUnlocker implements Unlocker {
   async #script(signal: AbortSignal): Promise<PlayerScript> {
     const failure = this.#failures.get(signal);
     if (failure !== undefined) throw failure;
+    const used = this.#used.get(signal);
+    if (used !== undefined && this.#useless.get(used.url) === undefined) return used;
     try {
-      return await this.#inTime(this.#readyScript(this.#parts.host.signal), signal);
+      const ready = this.#inTime(this.#readyScript(this.#parts.host.signal), signal);
+      const script = await asUnavailable(ready, signal);
+      this.#used.set(signal, script);
+      return script;
     } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof SourceError)) throw error;
-      const unavailable = new SourceError("unavailable", error.message, { cause: error });
-      this.#failures.set(signal, unavailable);
-      throw unavailable;
+      if (error instanceof SourceError) this.#failures.set(signal, error);
+      throw error;
     }
   }
 
@@ -154,6 +173,7 @@ export class ScriptUnlocker implements Unlocker {
       const url = await host.backend("player script").run(() => scripts.address(signal));
       const why = this.#useless.get(url);
       if (why !== undefined) throw new SourceError("unavailable", `the player script is of no use for now: ${why}`);
+      if (before !== undefined && before.url !== url && host.clock.now() < this.#pause.untilMs) return before;
       const ready = this.#ready.getOrMake(url, { signal, make: (shared) => this.#prepare(url, shared) });
       if (before === undefined || before.url === url) return await ready;
       ready.catch(() => undefined); // it is logged, and tried again with the next link
@@ -166,13 +186,20 @@ export class ScriptUnlocker implements Unlocker {
   async #prepare(url: string, signal: AbortSignal): Promise<PlayerScript> {
     const { host, scripts } = this.#parts;
     const loaded = await host.backend("player script").run(() => scripts.load(url, signal));
+    const solver = this.#preparing;
     try {
-      const { prepared } = await this.#solve(loaded, TRIAL, signal);
+      const { prepared } = await this.#solve(loaded, { challenges: TRIAL, solver, signal });
       const script = prepared === undefined ? loaded : { ...loaded, text: prepared, isPrepared: true };
       if (prepared !== undefined) scripts.store(script);
       this.#lastReadyUrl = url;
+      if (solver === this.#preparing) [this.#unlocking, this.#preparing] = [solver, this.#unlocking];
+      this.#pause = { untilMs: 0, nextMs: PAUSE_MS.first };
       return script;
     } catch (error) {
+      if (this.#useless.get(url) === undefined) {
+        const { nextMs } = this.#pause;
+        this.#pause = { untilMs: host.clock.now() + nextMs, nextMs: Math.min(2 * nextMs, PAUSE_MS.max) };
+      }
       // Perhaps only what was stored is of no use: next time it is fetched.
       if (loaded.isPrepared && this.#useless.get(url) !== undefined) {
         scripts.forget(url);
@@ -182,8 +209,11 @@ export class ScriptUnlocker implements Unlocker {
     }
   }
 
-  async #solve(script: PlayerScript, challenges: Challenges, signal: AbortSignal): Promise<Solved> {
-    const { host, solver } = this.#parts;
+  async #solve(
+    script: PlayerScript,
+    { challenges, solver, signal }: { challenges: Challenges; solver: Solver; signal: AbortSignal },
+  ): Promise<Solved> {
+    const { host } = this.#parts;
     const { url, text, isPrepared } = script;
     try {
       const solved = await solver.solve({ scriptId: url, script: { text, isPrepared }, challenges }, signal);

@@ -6,7 +6,7 @@ import { webAddressIn } from "../reading/address.ts";
 import type { FormatLink } from "./formats.ts";
 
 export interface Unlocker {
-  /** False while links would have to wait: the script is still being prepared. */
+  /** False while links would have to wait, or fail: the script is still being prepared, or the server is down. */
   readonly isReady: boolean;
   /** Prepares what links need, in the background. Never rejects: what fails is tried again with the next link. */
   prepare(): Promise<void>;
@@ -21,7 +21,7 @@ export const CHALLENGE = /^[\w-]{5,64}$/;
 export const SIGNATURE = /^[\w=.~%+/-]{8,1024}$/;
 
 /** The two riddles of a link. */
-interface Riddles {
+export interface Riddles {
   readonly url: URL;
   /** Slows the link down, or bars it, unless it is replaced by its solution. */
   readonly challenge: string | undefined;
@@ -44,4 +44,14 @@ export function riddlesOf(link: FormatLink): Riddles {
     throw new SourceError("changed", "a media link has a signature that looks like none");
   }
   return { url, challenge, signature, parameter };
+}
+
+/** Other SourceErrors than `unavailable` would count as failures of the client for which the work is done. */
+export async function asUnavailable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof SourceError ? new SourceError("unavailable", error.message, { cause: error }) : error;
+  }
 }

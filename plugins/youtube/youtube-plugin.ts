@@ -3,7 +3,7 @@
 
 import { API_VERSION, definePlugin, type Plugin } from "../../src/plugin-api/plugin.ts";
 import { Catalogue } from "./catalogue.ts";
-import { chooseClients, type Host } from "./chosen-clients.ts";
+import { chooseClients, type Host, isPlayer, playsWithScript } from "./chosen-clients.ts";
 import { Innertube } from "./innertube.ts";
 import { Login } from "./login.ts";
 import { YOUTUBE_MANIFEST } from "./manifest.ts";
@@ -15,7 +15,7 @@ import { OriginTokens } from "./tokens.ts";
 
 type CreateSolver = (host: Pick<Host, "clock" | "pool">) => Solver;
 
-/** `createSolver`: called once for each life of the plugin. */
+/** `createSolver`: called twice for each life of the plugin. */
 export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof YOUTUBE_MANIFEST)["config"]> {
   const { name, version, config, aliases, sources } = YOUTUBE_MANIFEST;
   return definePlugin({
@@ -27,17 +27,19 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
       const clients = chooseClients(host);
       const innertube = new Innertube(host);
       const scripts = new PlayerScripts(host);
-      const solver = createSolver(host);
-      host.onDispose(() => solver.close());
+      // Each waits for its own jobs only.
+      const solverOf = (number: number): Solver =>
+        createSolver({ clock: host.clock, pool: (name, pool) => host.pool(`${name}, ${number}`, pool) });
+      const solvers = [solverOf(1), solverOf(2)] as const;
+      host.onDispose(() => solvers.forEach((solver) => void solver.close()));
       const { url } = host.options.remoteCipher;
-      const players = clients.filter(({ identity, switches }) => identity.abilities.playback && switches.playback);
-      const hasOtherClients = players.some(({ identity }) => !identity.needsPlayerScript);
+      const hasOtherClients = clients.some((client) => isPlayer(client) && !playsWithScript(client));
       const unlocker =
         url === undefined || url === ""
-          ? new ScriptUnlocker({ host, scripts, solver, hasOtherClients })
+          ? new ScriptUnlocker({ host, scripts, solvers, hasOtherClients })
           : new RemoteCipher({ host, scripts, baseUrl: url });
       // It takes seconds; no track is to wait for it.
-      if (players.some(({ identity }) => identity.needsPlayerScript)) void unlocker.prepare();
+      if (clients.some(playsWithScript)) void unlocker.prepare();
       const catalogue = new Catalogue({ host, innertube, clients });
       const login = new Login(host);
       const originTokens = new OriginTokens(host);

@@ -183,6 +183,17 @@ describe("circuit breakers", () => {
     }
   });
 
+  test.each([
+    ["browse", "PLmade-up"],
+    ["next", MIX],
+  ])("a breaker of %s stays closed for lists that do not exist", async (endpoint, identifier) => {
+    const error = { code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" };
+    const restore = open.site.fail({ at: new RegExp(`${endpoint}$`), outcome: { status: 404, json: { error } } });
+    await loadInVain(identifier, 8);
+    expect(openBreakers()).toEqual([]);
+    restore();
+  });
+
   test("a breaker of refused videos stops neither searches nor playlists nor mixes", async () => {
     open.site.fail({ at: /player$/, outcome: { status: 403, text: "no" } });
     await loadInVain("song0000001", 8);

@@ -104,9 +104,36 @@ describe("the order of clients", () => {
     [{ clients: ["MUSIC"] }, undefined],
   ])("a choice that hardly plays is warned about: %o", (written, reason) => {
     const { clients, warnings } = choose(written);
-    expect(clients.map(({ identity }) => identity.name)).toEqual(written.clients);
-    expect(warnings[0]?.[0]).toContain("plays reliably: add TV_SAMSUNG, VISIONOS");
+    const names = clients.map(({ identity }) => identity.name);
+    expect(names.slice(0, written.clients.length)).toEqual(written.clients);
+    expect(names).toEqual(expect.arrayContaining(["TV_SAMSUNG", "VISIONOS"]));
+    expect(warnings[0]?.[0]).toContain("plays reliably: TV_SAMSUNG, VISIONOS");
     expect(warnings[0]?.[1]).toEqual({ clients: reason === undefined ? [] : [expect.stringContaining(reason)] });
+    const own = choose({ ...written, clientsOnly: "true" });
+    expect(own.clients.map(({ identity }) => identity.name)).toEqual(written.clients);
+    expect(own.warnings[0]?.[0]).toContain("plays reliably: add TV_SAMSUNG, VISIONOS");
+  });
+
+  test("clients that youtube-source has dropped are named as such, and ours are asked in their place", () => {
+    const dropped = ["ANDROID_TESTSUITE", "ANDROID_LITE", "MEDIA_CONNECT", "TVHTML5EMBEDDED"];
+    const choice = choose({ clients: dropped });
+    expect(choice.clients.map(({ identity }) => identity.name)).toEqual(
+      choose({}).clients.map((one) => one.identity.name),
+    );
+    expect(choice.warnings).toEqual([
+      [
+        expect.stringContaining("YouTube no longer plays through these clients; they are ignored"),
+        { clients: dropped },
+      ],
+      [expect.stringContaining("MUSIC, TV_SAMSUNG, VISIONOS, WEB, WEBEMBEDDED are tried"), { clients: [] }],
+    ]);
+    expect(choose({ clients: dropped, clientsOnly: "true" }).clients).toEqual([]);
+  });
+
+  test("a client that may not play is no reason to rely on it", () => {
+    const choice = choose({ clients: ["VISIONOS", "ANDROID_VR"], clientOptions: { VISIONOS: { playback: "false" } } });
+    expect(choice.clients.map(({ identity }) => identity.name)).toContain("TV_SAMSUNG");
+    expect(choice.warnings[0]?.[1]).toEqual({ clients: [expect.stringContaining("ANDROID_VR")] });
   });
 
   test("clients whose playback is switched off get no replacement", () => {
@@ -161,7 +188,10 @@ describe("clients that the operator defines", () => {
   test("unknown names are ignored, and the known ones are said", () => {
     const { clients, warnings } = choose({ clients: ["VISIONARY", "VISIONOS"], clientIdentities: { NEXT } });
     expect(clients.map(({ identity }) => identity.name)).toEqual(["VISIONOS"]);
-    expect(warnings[0]?.[1]).toEqual({ clients: ["VISIONARY"], known: expect.stringMatching(/VISIONOS.*NEXT/) });
+    expect(warnings).toEqual([
+      [expect.stringContaining("only where they are listed in clients"), { clients: ["NEXT"] }],
+      [expect.any(String), { clients: ["VISIONARY"], known: expect.stringMatching(/VISIONOS.*NEXT/) }],
+    ]);
   });
 
   test("a name with odd characters is ignored and not repeated", () => {
@@ -189,6 +219,7 @@ describe("clients that the operator defines", () => {
           playlists: "false",
           mixes: "false",
           search: "music",
+          isLastForLists: "true",
         },
       },
     });
@@ -202,6 +233,7 @@ describe("clients that the operator defines", () => {
       needsLogin: true,
       isEmbedded: true,
       embedUrl: "https://example.org/",
+      isLastForLists: true,
       abilities: { playback: true, videos: false, playlists: false, mixes: false, search: "music" },
     });
   });

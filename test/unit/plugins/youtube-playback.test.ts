@@ -22,7 +22,7 @@ afterEach(() => open.close());
 
 async function restart(options: NonNullable<YoutubeBenchOptions["options"]>): Promise<void> {
   await open.close();
-  open = await startYoutubeBench({ options });
+  open = await startYoutubeBench({ options: (site) => ({ clientsOnly: "true", ...options(site) }) });
 }
 
 type Link = Extract<PluginLink, { readonly kind: "link" }>;
@@ -210,6 +210,34 @@ describe("a refused link", () => {
     expect(queryOf(await resolve("dQw4w9WgXcQ")).get("c")).toBe("VISIONOS");
   });
 
+  test("a refused link of youtube-source's default clients is soon one of a client that plays", async () => {
+    await restart((site) => ({
+      ...site.options,
+      clients: ["MUSIC", "ANDROID_VR", "WEB", "WEBEMBEDDED"],
+      clientsOnly: "false",
+    }));
+    await open.scriptAnswered;
+    for (const name of ["WEB", "WEB_EMBEDDED_PLAYER", "ANDROID_VR"]) open.site.player.offers.set(name, "open");
+    const clients = [queryOf(await resolve("song0000001")).get("c")];
+    while (clients.length <= 3) {
+      const link = await resolve("song0000001", { reason: "refused", status: 403 });
+      clients.push(queryOf(link).get("c"));
+    }
+    expect(clients).toEqual(["WEB", "TVHTML5", "TVHTML5", "VISIONOS"]);
+    await resolve("song0000002");
+    await resolve("song0000002", { reason: "refused", status: 403 });
+    expect(queryOf(await resolve("song-_00003")).get("c")).toBe("TVHTML5");
+  });
+
+  test("a refused link is not renewed by a dead client, nor by one given up, while others are left", async () => {
+    await restart((site) => ({ ...site.options, clients: ["ANDROID_VR", "VISIONOS", "IOS"] }));
+    const clients = [queryOf(await resolve("song0000001")).get("c")];
+    while (clients.length <= 5) {
+      clients.push(queryOf(await resolve("song0000001", { reason: "refused", status: 403 })).get("c"));
+    }
+    expect(clients).toEqual(["VISIONOS", "VISIONOS", "IOS", "VISIONOS", "VISIONOS", "VISIONOS"]);
+  });
+
   test("a refused link is not answered from the cache", async () => {
     const urls = new Set([(await resolve("song0000001")).url, (await resolve("song0000001")).url]);
     expect(urls.size).toBe(1);
@@ -226,6 +254,11 @@ describe("a locked link", () => {
       open.site.site.requestsTo("www.youtube.com").filter(({ path }) => path.startsWith("/s/player/")),
     ).toHaveLength(1);
     expect(JSON.stringify(open.site.asked("player").at(-1)?.body)).toContain('"signatureTimestamp":20777');
+  });
+
+  test("a locked link goes before those of dead clients, though it has to wait for the script", async () => {
+    await restart((site) => ({ ...site.options, clients: ["ANDROID_VR", "MWEB"] }));
+    expect(queryOf(await resolve("song0000001")).get("c")).toBe("MWEB");
   });
 
   test("a locked link is unlocked by a script of another layout as well", async () => {
@@ -270,6 +303,23 @@ describe("a locked link", () => {
     expect(message).toContain("answered HTTP 401");
     expect(message).not.toContain("wrong-password");
   });
+});
+
+test("a server for locked links that is down stops no client, and those without one are asked first", async () => {
+  await restart((site) => ({ ...site.options, clients: ["MWEB", "VISIONOS"], remoteCipher: { url: site.cipherUrl } }));
+  open.site.fail({ at: /get_sts$/, outcome: { status: 500, json: {} } });
+  for (let count = 0; count < 8; count++) {
+    open.site.player.offers.set("VISIONOS", "nothing");
+    await troubleWith(resolve("song0000001", { reason: "expiring" }));
+  }
+  open.site.player.offers.set("VISIONOS", "open");
+  const opened = open.bench.lines.flatMap(
+    ({ message }) => /breaker opened for youtube\/([\w ]+)/.exec(message)?.[1] ?? [],
+  );
+  expect(opened).toEqual(["remote cipher"]);
+  expect(queryOf(await resolve("song-_00003")).get("c")).toBe("VISIONOS");
+  // For what the video is, and for no link.
+  expect(playersAsked().slice(-2)).toEqual(["MWEB", "VISIONOS"]);
 });
 
 describe("tokens", () => {
@@ -338,6 +388,28 @@ describe("tokens", () => {
       sent.push(open.site.asked("player").at(-1)?.request.headers.authorization);
     }
     expect(sent).toEqual(["Bearer access-token-1", undefined]);
+  });
+
+  test("tokens of a login that YouTube refuses are left out for an hour where they are not needed", async () => {
+    const oauth = { enabled: "true", refreshToken: REFRESH_TOKEN };
+    await restart((site) => ({ ...site.options, clients: ["TV_SAMSUNG", "MWEB"], oauth }));
+    const loads = await Promise.all(["song0000001", "song0000002"].map((id) => open.bench.loadTracks("youtube", id)));
+    const askedCount = playersAsked().length;
+    open.site.fail({
+      at: /player$/,
+      outcome: (request) =>
+        request.headers.authorization === undefined
+          ? (open.site.answer(request) ?? { status: 404 })
+          : { status: 401, json: { error: {} } },
+    });
+    for (const [track] of loads) await open.bench.resolve("youtube", track?.encoded ?? "");
+    const asked = open.site.asked("player").slice(askedCount);
+    expect(asked.map(({ clientName, request }) => [clientName, request.headers.authorization])).toEqual([
+      ["TVHTML5", "Bearer access-token-1"],
+      ["TVHTML5", "Bearer access-token-2"],
+      ["TVHTML5", undefined],
+      ["TVHTML5", undefined],
+    ]);
   });
 
   test("tokens of a track take precedence over those", async () => {

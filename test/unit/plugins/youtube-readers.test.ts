@@ -214,6 +214,23 @@ test("the reason of a refusal is found where newer answers have it", () => {
   expect(check("ERROR")).toThrow("Video unavailable");
 });
 
+test.each([
+  [{ title: "Private video" }, "This is a private video."],
+  [{ title: "Video unavailable", description: "This video is private" }, "This is a private video."],
+  [{ description: "Sign in to confirm your age" }, "This video requires age verification."],
+  [
+    { title: "Sign in", description: "This video may be inappropriate for some users" },
+    "This video requires age verification.",
+  ],
+])("a refusal that demands a login is told apart by all of its texts: %j", (texts, message) => {
+  const contents = Object.fromEntries(Object.entries(texts).map(([name, content]) => [name, { content }]));
+  const errorScreen = { playerInterstitialRenderer: { content: { interstitialViewModel: contents } } };
+  for (const reason of [undefined, "Please sign in"]) {
+    const playabilityStatus = { status: "LOGIN_REQUIRED", reason, errorScreen };
+    expect(() => checkPlayability({ playabilityStatus })).toThrow(message);
+  }
+});
+
 describe("the chosen format", () => {
   const opus = {
     itag: 251,

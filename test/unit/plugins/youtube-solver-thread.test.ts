@@ -255,7 +255,11 @@ describe("a script that fails", () => {
     ["answers its own failure", "gave no solution for n"],
     ["answers a megabyte", "answered too much"],
   ] as const)("a script that fails because it %s is reported", async (name, text) => {
-    const options = (site: { options: { mediaHosts: string[] } }) => ({ ...site.options, clients: ["MWEB"] });
+    const options = (site: { options: { mediaHosts: string[] } }) => ({
+      ...site.options,
+      clients: ["MWEB"],
+      clientsOnly: "true",
+    });
     const { site, bench, close } = await startYoutubeBench({ options });
     site.script = HOSTILE_SCRIPTS[name];
     const [track] = await bench.loadTracks("youtube", "song0000001");

@@ -146,7 +146,7 @@ describe("a search", () => {
   });
 
   test("a search with a client that must not search fails there", async () => {
-    await restart(() => ({ clients: ["WEB"], clientOptions: { WEB: { searching: "false" } } }));
+    await restart(() => ({ clients: ["WEB"], clientsOnly: "true", clientOptions: { WEB: { searching: "false" } } }));
     const { message } = await troubleWith(load("ytsearch:song"));
     expect(message).toContain("Client [WEB] failed: Searching is disabled for this client");
     expect(open.site.site.requests).toEqual([]);
