@@ -134,6 +134,18 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       /: dunctebot has no effect: the options of a plugin belong below plugins: plugins\.dunctebot$/,
     ],
   },
+  "forgotten-level-of-sources.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      ...["youtube", "soundcloud", "twitch", "local"].map(
+        (name) =>
+          new RegExp(`: lavalink.server.${name} is not a known key; did you mean lavalink.server.sources.${name}\\?$`),
+      ),
+      /: plugins: expected options below the name of a plugin, such as plugins\.youtube\.enabled: true; leaving it out$/,
+    ],
+  },
+  "switches-that-are-off.yml": { on: ON, off: OFF_USUALLY },
   "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
   "ytdlp-with-one-site.yml": {
     on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
