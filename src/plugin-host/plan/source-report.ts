@@ -6,6 +6,7 @@ import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts
 import type { NodeConfig } from "../../config/node-config.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
+import { hasText } from "../../lib/plain-tree.ts";
 import type { AbsentSource } from "../manage/absent-sources.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
@@ -128,11 +129,10 @@ function ownSourcesOff({ sources, local }: NodeConfig): string[] {
 /** Whether nothing but the switch of Lavalink's former source has turned YouTube on. */
 function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins">): boolean {
   const { youtube } = config.sources;
-  const isWritten = Object.keys(mapOf(treeAt(config.plugins.options.reveal(), ["youtube"]))).length > 0;
+  const isConfigured = hasText(treeAt(config.plugins.options.reveal(), ["youtube"]));
   const isNamed = config.plugins.javaNames.includes("youtube-plugin");
-  return (
-    youtube === true && !isWritten && !isNamed && plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube")
-  );
+  const isPlanned = plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube");
+  return youtube === true && !isConfigured && !isNamed && isPlanned;
 }
 
 /** Of the built-in plugins. */

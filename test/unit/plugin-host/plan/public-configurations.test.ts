@@ -145,6 +145,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       /: plugins: expected options below the name of a plugin, such as plugins\.youtube\.enabled: true; leaving it out$/,
     ],
   },
+  "empty-options.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "switches-that-are-off.yml": { on: ON, off: OFF_USUALLY },
   "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
   "ytdlp-with-one-site.yml": {
