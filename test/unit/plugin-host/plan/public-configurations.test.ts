@@ -123,6 +123,20 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
     off: [youtube, subsonic, jellyfin, local],
   },
+  "former-sources-with-every-site.yml": {
+    on: [...ON.slice(0, -1), ...YTDLP, "http"],
+    off: [youtube, subsonic, jellyfin, local],
+  },
+  "former-sources-with-chosen-sites.yml": {
+    on: [...ON.slice(0, -1), "ytdlp", "http"],
+    off: [
+      ...[youtube, subsonic, jellyfin],
+      ...["vimeo/niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)", local],
+    ],
+    lines: [
+      "warn: lavalink.server.sources.odysee is true, but Tonearm has no such source (add odysee.com to plugins.ytdlp.sites)",
+    ],
+  },
   "misplaced-keys.yml": {
     on: ON,
     off: OFF_USUALLY,
