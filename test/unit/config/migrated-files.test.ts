@@ -257,6 +257,10 @@ test.each([
     "require('dotenv').config()",
     "process.env.PORT = 1",
     "const config: Config = {\n}",
+    "const config: Config =\n  { server: {} }",
+    "(() => {\n})()",
+    "(async () => {\n})()",
+    "Object.defineProperty(exports, '__esModule', { value: true })",
     "function config() {\n}",
   ].map((text) => [text, "JavaScript"]),
   ["# comment\n[server]\nport = 2333", "TOML"],
@@ -278,6 +282,7 @@ test.each(["config.js", "config.cjs", "config.mjs", "config.ts"])("a file named 
 test.each([
   '{ "server": { "port": 7 } }',
   "process.env: 1\nserver.port: 7",
+  "Object.defineProperty: x(1)\nserver.port: 7",
   "require: x(1)\nserver.port: 7",
   "export let: 1\nserver.port: 7",
   '{\n  "server": {\n    "port": 7\n  }\n}\n',
