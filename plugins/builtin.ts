@@ -4,7 +4,7 @@
 import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
-import { isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
+import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
@@ -99,14 +99,14 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: SUBSONIC_MANIFEST,
     rank: "middle",
     module: "subsonic/plugin.js",
-    isOn: ({ own }) => "servers" in own,
+    isOn: ({ own }) => hasText(own.servers),
     turnedOnBy: "set plugins.subsonic.servers",
   },
   {
     manifest: JELLYFIN_MANIFEST,
     rank: "middle",
     module: "jellyfin/plugin.js",
-    isOn: ({ own }) => "servers" in own,
+    isOn: ({ own }) => hasText(own.servers),
     turnedOnBy: "set plugins.jellyfin.servers",
   },
   {

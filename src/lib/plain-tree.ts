@@ -15,6 +15,12 @@ export function isTreeMap(tree: PlainTree | undefined): tree is PlainTreeMap {
   return typeof tree === "object" && !Array.isArray(tree);
 }
 
+/** Whether any text in it is not empty. */
+export function hasText(tree: PlainTree | undefined): boolean {
+  if (tree === undefined || typeof tree === "string") return tree !== undefined && tree !== "";
+  return Object.values(tree).some(hasText);
+}
+
 /** True for a list. */
 export function isTreeList(tree: PlainTree | undefined): tree is readonly PlainTree[] {
   return Array.isArray(tree);

@@ -3,6 +3,7 @@
 
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { deepFreeze } from "../../lib/deep-freeze.ts";
+import { parseFlag } from "../../lib/flag-words.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Setting, SettingReport } from "./key.ts";
 
@@ -27,9 +28,15 @@ export function treesOf(settings: readonly Setting[], report: SettingReport, exp
     const names = setting.tail?.split(".").filter((name) => name !== "") ?? [];
     if (names.length > DEPTH_MAX) report.problem(setting, `more than ${DEPTH_MAX} names below each other`);
     else if (names.length > 1) plant(root, names, setting.text);
-    else if (setting.text !== "") report.warning(setting, `expected ${expected}; leaving it out`);
+    else if (setting.text !== "") report.warning(setting, `expected ${expected}${switchOf(setting)}; leaving it out`);
   }
   return deepFreeze(plainMap([...root.branches].map(([name, branch]) => [name, treeAt(branch)])));
+}
+
+/** Of a flag instead of options, how it is written. */
+function switchOf({ tail, text }: Setting): string {
+  const flag = parseFlag(text);
+  return tail === undefined || flag === undefined ? "" : `, such as plugins.${tail}.enabled: ${flag}`;
 }
 
 /** When a text and settings below it have the same name, the last one counts. */

@@ -26,10 +26,16 @@ export interface WrittenValue {
   readonly isShown: boolean;
 }
 
-/** Of the options of Lavalink's plugins, those that built-in plugins read (plugins/builtin.ts). */
-const READ_OF_LAVALINK: ReadonlyMap<string, readonly string[]> = new Map([
-  ["lavasrc", ["flowerytts", "ytdlp"]],
-  ["dunctebot", ["ttslanguage"]],
+/** Of the options of Lavalink's plugins, those that built-in plugins read, and which reads them (plugins/builtin.ts). */
+const READERS_OF_LAVALINK: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  [
+    "lavasrc",
+    new Map([
+      ["flowerytts", "speech"],
+      ["ytdlp", "ytdlp"],
+    ]),
+  ],
+  ["dunctebot", new Map([["ttslanguage", "speech"]])],
 ]);
 
 /** The starts of paths, and the key without which those have no effect. */
@@ -37,6 +43,7 @@ const SWITCHES: readonly (readonly [string, string])[] = [
   ["server.ssl.", "server.ssl.enabled"],
   ["metrics.prometheus.", "metrics.prometheus.enabled"],
   ["lavalink.server.httpConfig.proxy", "lavalink.server.httpConfig.proxyHost"],
+  ["tonearm.local.", "lavalink.server.sources.local"],
 ];
 
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
@@ -142,23 +149,36 @@ export class SettingTable {
     return last !== setting;
   }
 
-  /** Whether the key beside it that turns it on is set to off. */
+  /** Whether the key that turns it on is off, as written or by default. */
   #isSwitchedOff(path: string): boolean {
     const [, switchPath = ""] = SWITCHES.find(([start, name]) => path.startsWith(start) && path !== name) ?? [];
     const text = this.#settings.get(switchPath)?.at(-1)?.text.trim();
-    return text !== undefined && (text === "" || parseFlag(text) === false);
+    if (text !== undefined) return text === "" || parseFlag(text) === false;
+    const defaultValue = ALL_KEYS.find(({ path: name }) => name === switchPath)?.defaultValue;
+    return defaultValue === "" || defaultValue === false;
   }
 
   /** Whether an option of a plugin is read; `unknown` for plugins that may be loaded from elsewhere. */
   #effectOfOption(tail: string): "known" | "none" | "unknown" {
     const [plugin = "", ...names] = tail.split(".").map(canonicalName);
-    const options = this.#settings.get("plugins") ?? [];
-    const isOff = options.some(
-      (option) => canonicalName(option.tail ?? "") === `${plugin}.enabled` && parseFlag(option.text) === false,
-    );
-    const isRead = READ_OF_LAVALINK.get(plugin)?.includes(names[0] ?? "") ?? true;
-    if (isOff || !isRead) return "none";
+    const readers = READERS_OF_LAVALINK.get(plugin);
+    const reader = readers === undefined ? plugin : readers.get(names[0] ?? "");
+    if (reader === undefined || [plugin, reader].some((name) => this.#isOff(`${name}.enabled`))) return "none";
+    // LavaSrc's own switch of yt-dlp counts unless plugins.ytdlp says more.
+    const isOfLavaSrc = reader === "ytdlp" && plugin !== reader && !this.#isPluginWritten(reader);
+    if (isOfLavaSrc && this.#isOff("lavasrc.sources.ytdlp")) return "none";
     return BUILT_IN_PLUGINS.has(plugin) ? "known" : "unknown";
+  }
+
+  /** Whether the option of a plugin is a flag that is false. */
+  #isOff(name: string): boolean {
+    const option = this.#settings.get("plugins")?.findLast(({ tail }) => canonicalName(tail ?? "") === name);
+    return option !== undefined && parseFlag(option.text) === false;
+  }
+
+  #isPluginWritten(name: string): boolean {
+    const options = this.#settings.get("plugins") ?? [];
+    return options.some(({ tail, text }) => canonicalName(tail ?? "").startsWith(`${name}.`) && text !== "");
   }
 
   #addByPath(settings: readonly WrittenSetting[]): void {
@@ -190,7 +210,10 @@ export class SettingTable {
       return;
     }
     const plugin = misplacedPlugin(setting.names);
-    if (plugin !== undefined) {
+    const suggestion = suggestPath(setting.names);
+    // `lavalink.server.youtube: true` is the switch of a source, not the options of a plugin.
+    const isSwitch = plugin?.depth === setting.names.length && parseFlag(setting.text) !== undefined;
+    if (plugin !== undefined && !(isSwitch && suggestion !== undefined)) {
       const place = setting.names.slice(0, plugin.depth).join(".");
       if (!this.#misplaced.has(place)) {
         const reason = `the options of a plugin belong below plugins: plugins.${plugin.name}`;
@@ -201,7 +224,7 @@ export class SettingTable {
     }
     const isOurs = canonicalName(setting.names[0] ?? "") === "tonearm";
     if (++this.#unknownCount > UNKNOWN_MAX && !isOurs) return;
-    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestPath(setting.names)) || noSource(setting.names);
+    const hint = this.#unknownCount > UNKNOWN_MAX ? "" : hintOf(suggestion) || noSource(setting.names);
     if (isOurs) this.problems.push({ location: setting.location, message: `${path}: there is no such key${hint}` });
     else this.warnings.push(`${setting.location}: ${path} is not a known key${hint}`);
   }

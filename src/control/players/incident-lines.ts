@@ -26,9 +26,12 @@ export class IncidentLines {
   /** One that is over. */
   report(incident: Incident): void {
     if (incident.wasLasting === true) {
-      // Its beginning was logged: then so is its end, however many others there were.
+      // Its beginning was logged: then so is its end, however many others there were. That of several players has
+      // one line for all, but may end for each at another time.
       const message = isUnderrun(incident) ? "audio underrun ended" : "audio interruptions ended";
-      if (this.#isLastingLogged) this.#logger.warn(message, fieldsOf(incident));
+      if (this.#isLastingLogged || this.#mayLog()) {
+        this.#logger.warn(message, { ...fieldsOf(incident), ...this.#takeUnreported() });
+      }
       this.#isLastingLogged = false;
     } else if (this.#mayLog()) {
       this.#logger.warn("audio interrupted", { ...fieldsOf(incident), ...this.#takeUnreported() });

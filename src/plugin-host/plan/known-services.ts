@@ -25,6 +25,7 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
         "play.spotify.com",
         "embed.spotify.com",
         "podcasters.spotify.com",
+        "creators.spotify.com",
       ],
       ...["spotify.com", "www.spotify.com", "spotify.link", "spotify.app.link"],
     ],
@@ -92,10 +93,15 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
 ];
 
 /** Names below `lavalink.server.sources`, and the sources that play their sites here. */
-export const LAVALINK_NAMES: Readonly<Names> = { nico: "niconico", odysee: "ytdlp" };
+export const LAVALINK_NAMES: Readonly<Names> = { nico: "niconico" };
 
-/** Sources of other nodes whose sites yt-dlp can read, and does not read unless they are added. */
-export const SITES_TO_ADD: readonly string[] = ["clypit", "ocremix", "soundgasm"];
+/** Sources of other nodes that are not sources here, and their sites, which `plugins.ytdlp.sites` decides on. */
+export const SITES_OF_YTDLP: ReadonlyMap<string, string> = new Map([
+  ["clypit", "clyp.it"],
+  ["ocremix", "ocremix.org"],
+  ["odysee", "odysee.com"],
+  ["soundgasm", "soundgasm.net"],
+]);
 
 /** Hosts of pages, beside those that a source takes itself: nothing on them is audio. By the name of the source. */
 export const FURTHER_PAGES: Readonly<Record<string, readonly string[]>> = {

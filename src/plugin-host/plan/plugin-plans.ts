@@ -15,7 +15,7 @@ import { routingOf } from "../../control/workers/to-worker-settings.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
-import { isTreeList, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
+import { hasText, isTreeList, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
 import { allowedServersOf } from "../../plugin-options/option-leaves.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
 import { VERSION } from "../../version.ts";
@@ -58,7 +58,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   const configured: Configured = {
     config,
     own,
-    isConfigured: [...Object.values(own), more.proxy, more.userAgent, fallbackText(more.fallback)].some(isWritten),
+    isConfigured: [...Object.values(own), more.proxy, more.userAgent, fallbackText(more.fallback)].some(hasText),
     lavalink: (...path) => treeAt(config.plugins.options.reveal(), path),
   };
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
@@ -109,12 +109,6 @@ function readCommon({ proxy = "", userAgent = "", ...more }: Omit<CommonMembers,
 /** `false` is none. */
 function fallbackText(fallback: PlainTree = ""): PlainTree {
   return typeof fallback === "string" && parseFlag(fallback) === false ? "" : fallback;
-}
-
-/** Whether any text in it is not empty. */
-function isWritten(tree: PlainTree | undefined): boolean {
-  if (tree === undefined || typeof tree === "string") return tree !== undefined && tree !== "";
-  return Object.values(tree).some(isWritten);
 }
 
 /** The members that every built-in plugin has, and its own. Names are in relaxed spelling, as in a variable. */

@@ -6,6 +6,7 @@ import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts
 import type { NodeConfig } from "../../config/node-config.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
+import { hasText } from "../../lib/plain-tree.ts";
 import type { AbsentSource } from "../manage/absent-sources.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
@@ -13,7 +14,7 @@ import {
   FURTHER_PAGES,
   LAVALINK_NAMES,
   SERVICES_WITHOUT_SOURCE,
-  SITES_TO_ADD,
+  SITES_OF_YTDLP,
   SOURCE_FLAGS,
 } from "./known-services.ts";
 
@@ -128,11 +129,10 @@ function ownSourcesOff({ sources, local }: NodeConfig): string[] {
 /** Whether nothing but the switch of Lavalink's former source has turned YouTube on. */
 function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins">): boolean {
   const { youtube } = config.sources;
-  const isWritten = Object.keys(mapOf(treeAt(config.plugins.options.reveal(), ["youtube"]))).length > 0;
+  const isConfigured = hasText(treeAt(config.plugins.options.reveal(), ["youtube"]));
   const isNamed = config.plugins.javaNames.includes("youtube-plugin");
-  return (
-    youtube === true && !isWritten && !isNamed && plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube")
-  );
+  const isPlanned = plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube");
+  return youtube === true && !isConfigured && !isNamed && isPlanned;
 }
 
 /** Of the built-in plugins. */
@@ -145,13 +145,23 @@ function unreadableSwitches({ config, builtins = BUILTIN_PLUGINS }: ReportOption
 }
 
 function missingServices(options: ReportOptions, present: readonly string[]): string[] {
-  const absent = absentSources(options);
+  const absent = absentSources(options).filter((source) => !present.includes(source.name));
   return askedServices(options.config).flatMap(({ key, name }) => {
-    if (present.includes(name)) return [];
-    const advice = SITES_TO_ADD.includes(name) ? ADD_SITE : ADD_PLUGIN;
-    const reason = absent.find((source) => source.name === name)?.reason ?? `Tonearm has no such source (${advice})`;
-    return [`${key} is true, but ${reason}`];
+    const site = SITES_OF_YTDLP.get(name);
+    const isThroughYtdlp = site !== undefined && present.includes("ytdlp");
+    if (present.includes(name) || (isThroughYtdlp && isSiteRead(site, options))) return [];
+    const advice = isThroughYtdlp ? `add ${site} to plugins.ytdlp.sites` : site === undefined ? ADD_PLUGIN : ADD_SITE;
+    const found = absent.find(
+      (source) => source.name === name || (site !== undefined && source.claims.hosts?.includes(site)),
+    );
+    return [`${key} is true, but ${found?.reason ?? `Tonearm has no such source (${advice})`}`];
   });
+}
+
+/** Whether yt-dlp is asked for links of the site. */
+function isSiteRead(site: string, { plans }: ReportOptions): boolean {
+  const sources = plans.find(({ name, isBuiltIn }) => isBuiltIn && name === "ytdlp")?.manifest?.sources ?? [];
+  return sources.some(({ prefixes = [], hosts = [] }) => prefixes.includes("https://") || hosts.includes(site));
 }
 
 /** The flags that are true, and the sources that they ask for. */

@@ -58,6 +58,10 @@ test("an option of lavasrc at the root is told where it belongs", () => {
   expect(load("lavasrc.spotify.clientId: x").warnings.join()).toContain("belong below plugins: plugins.lavasrc");
 });
 
+test("a switch where a plugin's options would be wrong, too, is told where options belong", () => {
+  expect(load("lavalink.server.subsonic: true").warnings.join()).toContain("belong below plugins: plugins.subsonic");
+});
+
 test("a key that resembles none has no suggestion", () => {
   const text = "lavalink.server: { sources: { kick: true }, wss: 1, speed: 2 }\nfoo.password.bar: 1";
   const { warnings } = load(text);
@@ -168,6 +172,23 @@ test.each([
     `lavalink.server.httpConfig: { proxyHost: "\${HOST:}", proxyPort: "\${PORT_X}", proxyUser: "\${USER_X}" }`,
     "lavalink.server.httpConfig.proxyUser",
   ],
+  ["metrics that are not turned on", `metrics.prometheus.endpoint: \${METRICS}`, "metrics.prometheus.endpoint"],
+  [
+    "a proxy that is not written",
+    `lavalink.server.httpConfig.proxyUser: \${USER_X}`,
+    "lavalink.server.httpConfig.proxyUser",
+  ],
+  ["folders of files that may not be played", `tonearm.local.roots: ["\${MUSIC}"]`, "tonearm.local.roots"],
+  [
+    "the yt-dlp of LavaSrc, which is off",
+    `plugins.lavasrc: { sources: { ytdlp: false }, ytdlp: { path: "\${YP}" } }`,
+    "plugins.lavasrc.ytdlp.path",
+  ],
+  [
+    "options of LavaSrc for a plugin that is off",
+    `plugins: { speech.enabled: false, lavasrc.flowerytts.voice: "\${VOICE}" }`,
+    "plugins.lavasrc.flowerytts.voice",
+  ],
   ["the same, in another word", `plugins.ytdlp: { enabled: No, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
   ["a plugin named like a member of objects", `plugins.constructor.token: \${TOKEN}`, "plugins.constructor.token"],
   ["a plugin that nobody knows", `plugins.other.list: [x, "\${TOKEN}"]`, "plugins.other.list.1"],
@@ -192,6 +213,12 @@ test.each([
   ["a part of a text", `server.address: 127.0.0.\${HOST}`],
   ["a map", `lavalink.server.filters: { karaoke: "\${KARAOKE}" }`],
   ["a built-in plugin", `plugins.youtube: { enabled: true, oauth: { refreshToken: "\${TOKEN}" } }`],
+  [
+    "the yt-dlp of LavaSrc, which plugins.ytdlp turns on",
+    `plugins: { ytdlp.enabled: true, lavasrc: { sources: { ytdlp: false }, ytdlp: { path: "\${YP}" } } }`,
+  ],
+  ["TLS, which is on by default", `server.ssl.key-store: \${STORE}`],
+  ["folders of files that may be played", `{ lavalink.server.sources.local: true, tonearm.local.roots: "\${MUSIC}" }`],
   ["a part of lavasrc that is built in", `plugins.lavasrc.flowerytts.voice: \${VOICE}`],
 ])("a placeholder without a value stops the start in %s with an effect", (_, text) => {
   expect(refusal(text)).toMatch(/the environment variable [A-Z]+ is not set; set it, or write \$\{[A-Z]+:default\}/);
@@ -230,6 +257,10 @@ test.each([
     "require('dotenv').config()",
     "process.env.PORT = 1",
     "const config: Config = {\n}",
+    "const config: Config =\n  { server: {} }",
+    "(() => {\n})()",
+    "(async () => {\n})()",
+    "Object.defineProperty(exports, '__esModule', { value: true })",
     "function config() {\n}",
   ].map((text) => [text, "JavaScript"]),
   ["# comment\n[server]\nport = 2333", "TOML"],
@@ -251,6 +282,7 @@ test.each(["config.js", "config.cjs", "config.mjs", "config.ts"])("a file named 
 test.each([
   '{ "server": { "port": 7 } }',
   "process.env: 1\nserver.port: 7",
+  "Object.defineProperty: x(1)\nserver.port: 7",
   "require: x(1)\nserver.port: 7",
   "export let: 1\nserver.port: 7",
   '{\n  "server": {\n    "port": 7\n  }\n}\n',

@@ -318,6 +318,40 @@ describe("an underrun that does not end", () => {
     expect(sharedIncidents.recent).toEqual([]);
   });
 
+  test("of several late players is logged once when it lasts, and for each player when it ends at different times", () => {
+    const late: Incident = { ...lasting, cause: "workerLate", server: undefined };
+    const other = new PlayerDiagnosis({ clock, logger, sharedIncidents, onIncident: () => {} });
+    const report = (player: PlayerDiagnosis, more: Partial<AudioChanges>): void => {
+      const quiet = { incidents: [], openIncident: undefined, repairs: [], voice: undefined };
+      player.onReport({ playerId: 1, changes: { ...quiet, ...more } });
+    };
+    for (const player of [diagnosis, other]) report(player, { openIncident: late, isNowLasting: true });
+    clock.advance(2000);
+    expect(lines).toMatchObject([{ fields: { players: 2 } }]);
+    for (const [player, lengthMs] of [
+      [diagnosis, 8000],
+      [other, 10_000],
+    ] as const) {
+      report(player, { incidents: [{ ...late, lengthMs }] });
+      clock.advance(2000);
+    }
+    expect(lines.slice(1)).toMatchObject([
+      { message: "audio interruptions ended", fields: { lengthMs: 8000 } },
+      { message: "audio interruptions ended", fields: { lengthMs: 10_000 } },
+    ]);
+  });
+
+  test("its end is logged, too, when there had been too many lines at its beginning", () => {
+    for (let count = 0; count < 5; count++) changes({ incidents: [INCIDENT] });
+    changes({ openIncident: lasting, isNowLasting: true });
+    expect(lines).toHaveLength(5);
+    clock.advance(60_000);
+    changes({ incidents: [{ ...lasting, lengthMs: 65_000 }] });
+    expect(lines.slice(5)).toMatchObject([
+      { message: "audio underrun ended", fields: { lengthMs: 65_000, unreported: 1 } },
+    ]);
+  });
+
   test("one that has not lasted long is logged when its player is destroyed", () => {
     changes({ openIncident: INCIDENT });
     diagnosis.close();

@@ -53,7 +53,7 @@ test.each([
 test.each([
   ...["player.vimeo.com", "vm.tiktok.com", "vt.tiktok.com", "sp.nicovideo.jp", "old.reddit.com", "new.reddit.com"],
   ...["np.reddit.com", "www.youtube-nocookie.com", "gaming.youtube.com", "spotify.com", "www.spotify.com"],
-  ...["geo.music.apple.com", "embed.music.apple.com", "deezer.page.link", "listen.tidal.com"],
+  ...["geo.music.apple.com", "embed.music.apple.com", "deezer.page.link", "listen.tidal.com", "creators.spotify.com"],
 ])("a link of %s is refused, whose site's source is off", (host) => {
   expect(ask([`https://${host}/a/1`])).toEqual([expect.any(String)]);
 });

@@ -123,6 +123,20 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
     off: [youtube, subsonic, jellyfin, local],
   },
+  "former-sources-with-every-site.yml": {
+    on: [...ON.slice(0, -1), ...YTDLP, "http"],
+    off: [youtube, subsonic, jellyfin, local],
+  },
+  "former-sources-with-chosen-sites.yml": {
+    on: [...ON.slice(0, -1), "ytdlp", "http"],
+    off: [
+      ...[youtube, subsonic, jellyfin],
+      ...["vimeo/niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)", local],
+    ],
+    lines: [
+      "warn: lavalink.server.sources.odysee is true, but Tonearm has no such source (add odysee.com to plugins.ytdlp.sites)",
+    ],
+  },
   "misplaced-keys.yml": {
     on: ON,
     off: OFF_USUALLY,
@@ -134,6 +148,19 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       /: dunctebot has no effect: the options of a plugin belong below plugins: plugins\.dunctebot$/,
     ],
   },
+  "forgotten-level-of-sources.yml": {
+    on: ON,
+    off: OFF_USUALLY,
+    lines: [
+      ...["youtube", "soundcloud", "twitch", "local"].map(
+        (name) =>
+          new RegExp(`: lavalink.server.${name} is not a known key; did you mean lavalink.server.sources.${name}\\?$`),
+      ),
+      /: plugins: expected options below the name of a plugin, such as plugins\.youtube\.enabled: true; leaving it out$/,
+    ],
+  },
+  "empty-options.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
+  "switches-that-are-off.yml": { on: ON, off: OFF_USUALLY },
   "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
   "ytdlp-with-one-site.yml": {
     on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
