@@ -176,7 +176,7 @@ export class Playback {
       try {
         return await innertube.player(identity, { ...question, accessToken });
       } catch (error) {
-        if (accessToken === undefined || !(error instanceof LoginRefusedError)) throw error;
+        if (!(error instanceof LoginRefusedError)) throw error;
         if (triesLeft > 1) {
           login.forget();
           continue;

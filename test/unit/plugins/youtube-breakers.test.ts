@@ -36,6 +36,7 @@ const openBreakers = () => {
   });
   return [...new Map(states)].filter(([, state]) => state === "opened").map(([name]) => name);
 };
+const NOT_FOUND = { error: { code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" } };
 const numberedVideo = (index: number) => `n${String(index).padStart(10, "0")}`;
 
 async function loadInVain(identifier: string, times: number): Promise<void> {
@@ -187,11 +188,21 @@ describe("circuit breakers", () => {
     ["browse", "PLmade-up"],
     ["next", MIX],
   ])("a breaker of %s stays closed for lists that do not exist", async (endpoint, identifier) => {
-    const error = { code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" };
-    const restore = open.site.fail({ at: new RegExp(`${endpoint}$`), outcome: { status: 404, json: { error } } });
+    open.site.fail({ at: new RegExp(`${endpoint}$`), outcome: { status: 404, json: NOT_FOUND } });
     await loadInVain(identifier, 8);
     expect(openBreakers()).toEqual([]);
-    restore();
+  });
+
+  test.each([
+    ["player", "song0000001", { status: 404, json: NOT_FOUND }],
+    ["search", "ytsearch:song", { status: 404, json: NOT_FOUND }],
+    ["player", "song0000001", { status: 401, json: {} }],
+    ["browse", "PLsongs", { status: 401, json: {} }],
+  ])("a breaker of %s opens for a client that is refused, for %s: %o", async (endpoint, identifier, outcome) => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS"] }));
+    open.site.fail({ at: new RegExp(`${endpoint}$`), outcome });
+    await loadInVain(identifier, 8);
+    expect(openBreakers()).toEqual([`VISIONOS ${endpoint}`]);
   });
 
   test("a breaker of refused videos stops neither searches nor playlists nor mixes", async () => {
