@@ -68,7 +68,7 @@ export class Playback {
 
   /** Rejects with a SourceError that says what each client said. */
   async resolve(request: ResolveRequest): Promise<Playable> {
-    const { host } = this.#parts;
+    const { host, unlocker } = this.#parts;
     const videoId = request.track.identifier;
     if (!isVideoId(videoId))
       throw new SourceError("invalid", "the track's identifier is not the id of a YouTube video");
@@ -79,6 +79,10 @@ export class Playback {
         switch: "playback",
         endpoint: "player",
         isFor: ({ abilities }) => abilities.playback,
+        // Kept for this request: the question itself waits for nothing.
+        prepare: async ({ needsPlayerScript }) => {
+          if (needsPlayerScript) await unlocker.signatureTimestamp(request.signal);
+        },
         ask: async (identity) => {
           const playable = await this.#ask({ identity, videoId, request });
           const { name } = identity;

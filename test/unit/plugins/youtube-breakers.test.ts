@@ -212,6 +212,18 @@ describe("circuit breakers", () => {
     for (const other of ["ytsearch:song", "PLsongs", MIX]) expect(await load(other)).toBeDefined();
   });
 
+  test("a breaker takes what a request needs from elsewhere for no answer of the client", async () => {
+    await restart((site) => ({ clients: ["MWEB"], clientsOnly: "true", remoteCipher: { url: site.cipherUrl } }));
+    const [track] = await open.bench.loadTracks("youtube", "song0000001");
+    open.site.fail({ at: /get_sts$/, outcome: { status: 500, json: {} } });
+    open.site.fail({ at: /player$/, outcome: { status: 403, text: "no" } });
+    await loadInVain("song0000002", 4);
+    await troubleWith(open.bench.resolve("youtube", track?.encoded ?? ""));
+    expect(openBreakers()).toEqual([]);
+    await loadInVain("song0000002", 1);
+    expect(openBreakers()).toEqual(["MWEB player"]);
+  });
+
   test("breakers of as many clients as there may be are within the bound of a plugin", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `NEW_${index}`);
     const identity = { clientName: "N", clientNumber: "9", clientVersion: "1" };
