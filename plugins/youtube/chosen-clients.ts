@@ -39,9 +39,12 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
   const notSettled = [...named].filter((name) => !settled.has(name));
   const removed = notSettled.filter((name) => REMOVED_CLIENTS.includes(name));
   if (removed.length > 0) {
-    log.warn("options clients and clientOptions: YouTube no longer plays through these clients; they are ignored, remove them", {
-      clients: removed,
-    });
+    log.warn(
+      "options clients and clientOptions: YouTube no longer plays through these clients; they are ignored, remove them",
+      {
+        clients: removed,
+      },
+    );
   }
   const unlisted = Object.keys(options.clientIdentities).filter((name) => {
     const isAsked = options.clients.includes(name) || CLIENTS.some((builtIn) => builtIn.name === name);
@@ -120,7 +123,7 @@ function addedTo(
   const areAdded = !options.clientsOnly;
   const missingNames = missing.map(({ identity: { name } }) => name).join(", ");
   const what = "none of the clients in plugins.youtube.clients plays reliably";
-  // Ours are listed already, or switched off: those that are relied on are.
+  // Where none is missing, all of ours that are relied on are switched off.
   const switchOn = "switch on the playback of VISIONOS or TV_SAMSUNG in clientOptions";
   const addThem = areAdded
     ? `${missingNames} are tried after them; remove that option for the built-in order, or set clientsOnly to true`

@@ -51,7 +51,7 @@ interface Asking {
 export class Playback {
   readonly #parts: PlaybackParts;
   readonly #played: Cache<Played>;
-  /** By video: the clients whose links were refused too often, whoever plays it. */
+  /** By video, for all its players: the clients whose links were refused too often. */
   readonly #givenUp: Cache<readonly string[]>;
   /** Clients that YouTube answers only without the operator's login. */
   readonly #withoutLogin: Cache<true>;

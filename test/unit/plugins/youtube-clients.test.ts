@@ -143,17 +143,20 @@ describe("the order of clients", () => {
     expect([playersOf(choice), choice.warnings]).toEqual([["ANDROID_VR"], []]);
   });
 
-  test.each(["false", "true"])("clients of ours that are switched off are named to be switched on: %s", (clientsOnly) => {
-    const off = { playback: "false" };
-    const clientOptions = { VISIONOS: off, TV_SAMSUNG: off };
-    const clients = ["VISIONOS", "TV_SAMSUNG", "WEB", "WEBEMBEDDED"];
-    const choice = choose({ clients, clientOptions, clientsOnly });
-    expect(choice.clients).toHaveLength(clients.length);
-    expect(choice.warnings.map(([message]) => message)).toEqual([
-      "none of the clients in plugins.youtube.clients plays reliably: switch on the playback of VISIONOS or TV_SAMSUNG " +
-        "in clientOptions",
-    ]);
-  });
+  test.each(["false", "true"])(
+    "clients of ours that are switched off are named to be switched on: %s",
+    (clientsOnly) => {
+      const off = { playback: "false" };
+      const clientOptions = { VISIONOS: off, TV_SAMSUNG: off };
+      const clients = ["VISIONOS", "TV_SAMSUNG", "WEB", "WEBEMBEDDED"];
+      const choice = choose({ clients, clientOptions, clientsOnly });
+      expect(choice.clients).toHaveLength(clients.length);
+      expect(choice.warnings.map(([message]) => message)).toEqual([
+        "none of the clients in plugins.youtube.clients plays reliably: switch on the playback of VISIONOS or TV_SAMSUNG " +
+          "in clientOptions",
+      ]);
+    },
+  );
 
   test.each(["videoLoading", "playlistLoading", "searching"] as const)(
     "%s that is switched off for all clients stays off for those that are added",
