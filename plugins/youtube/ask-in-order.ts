@@ -16,6 +16,8 @@ interface Errand<Value> {
   readonly endpoint: Endpoint;
   /** Whether a client can answer it. */
   readonly isFor: (identity: ClientIdentity) => boolean;
+  /** Gets what the request needs from elsewhere; its failure says nothing about the client. */
+  readonly prepare?: (identity: ClientIdentity) => Promise<void>;
   readonly ask: (identity: ClientIdentity) => Promise<Value>;
 }
 
@@ -41,7 +43,9 @@ export async function askInOrder<Value>(
     const { name } = identity;
     try {
       if (!switches[errand.switch]) throw new SourceError("unavailable", SWITCHED_OFF[errand.switch]);
-      return await host.backend(`${name} ${errand.endpoint}`).run(() => errand.ask(identity));
+      const backend = host.backend(`${name} ${errand.endpoint}`);
+      if (!backend.isOpen) await errand.prepare?.(identity);
+      return await backend.run(() => errand.ask(identity));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof PrivateVideoError || !(error instanceof SourceError)) throw error;

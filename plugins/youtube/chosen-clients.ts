@@ -39,9 +39,12 @@ export function chooseClients({ options, log }: Pick<Host, "options" | "log">): 
   const notSettled = [...named].filter((name) => !settled.has(name));
   const removed = notSettled.filter((name) => REMOVED_CLIENTS.includes(name));
   if (removed.length > 0) {
-    log.warn("option clients: YouTube no longer plays through these clients; they are ignored, remove them", {
-      clients: removed,
-    });
+    log.warn(
+      "options clients and clientOptions: YouTube no longer plays through these clients; they are ignored, remove them",
+      {
+        clients: removed,
+      },
+    );
   }
   const unlisted = Object.keys(options.clientIdentities).filter((name) => {
     const isAsked = options.clients.includes(name) || CLIENTS.some((builtIn) => builtIn.name === name);
@@ -120,11 +123,25 @@ function addedTo(
   const areAdded = !options.clientsOnly;
   const missingNames = missing.map(({ identity: { name } }) => name).join(", ");
   const what = "none of the clients in plugins.youtube.clients plays reliably";
-  const remedy = areAdded
+  // Where none is missing, all of ours that are relied on are switched off.
+  const switchOn = "switch on the playback of VISIONOS or TV_SAMSUNG in clientOptions";
+  const addThem = areAdded
     ? `${missingNames} are tried after them; remove that option for the built-in order, or set clientsOnly to true`
     : `add ${missingNames}, or remove that option for the built-in order`;
-  log.warn(`${what}: ${remedy}`, { clients: reasons });
-  return areAdded ? missing.map((client) => ({ ...client, isAdded: true })) : [];
+  log.warn(`${what}: ${missing.length === 0 ? switchOn : addThem}`, { clients: reasons });
+  return areAdded ? missing.map((client) => ({ ...client, switches: switchesAmong(own, client), isAdded: true })) : [];
+}
+
+/** Those of a client that is added: what is switched off for all of the operator's clients stays off. */
+function switchesAmong(own: readonly ChosenClient[], { switches }: ChosenClient): ClientSwitches {
+  if (own.length === 0) return switches;
+  const isOn = (errand: ClientSwitch) => switches[errand] && own.some((client) => client.switches[errand]);
+  return {
+    playback: switches.playback,
+    videoLoading: isOn("videoLoading"),
+    playlistLoading: isOn("playlistLoading"),
+    searching: isOn("searching"),
+  };
 }
 
 /** Why a client is not relied on, with its name; undefined if it is. */

@@ -59,7 +59,7 @@ export class Innertube {
       headers: { ...headersOf(identity, visitorData), authorization: bearer(accessToken) },
       body: { ...body, context: this.#contextOf(identity, visitorData) },
     });
-    return this.#read(answer, endpoint);
+    return this.#read(answer, question);
   }
 
   /** Metadata of a video and its audio links. */
@@ -92,14 +92,16 @@ export class Innertube {
     };
   }
 
-  #read(answer: HttpAnswer, endpoint: Endpoint): unknown {
+  #read(answer: HttpAnswer, { endpoint, accessToken }: Question): unknown {
     const what = endpoint === "player" ? "player api" : endpoint === "search" ? "search" : "playlist";
     if (answer.status < 200 || answer.status > 299) {
       const { kind, retryAfterMs } = this.#host.http.statusError(answer);
       const message = `Invalid status code for ${what} response: ${answer.status}`;
-      if (answer.status === 401) throw new LoginRefusedError("unavailable", message);
-      // A list that does not exist; where the endpoint itself is gone, YouTube does not answer in its own form.
-      if (answer.status === 404 && string(parsed(answer.text), "error", "status") === "NOT_FOUND") {
+      if (answer.status === 401 && accessToken !== undefined) throw new LoginRefusedError("unavailable", message);
+      // A list that does not exist; where the endpoint itself is gone, YouTube does not answer in its own form. Videos
+      // and searches that lead nowhere are answered with 200.
+      const isOfList = endpoint === "browse" || endpoint === "next";
+      if (isOfList && answer.status === 404 && string(parsed(answer.text), "error", "status") === "NOT_FOUND") {
         throw new SourceError("unavailable", message);
       }
       // This refusal concerns the client, not the video.

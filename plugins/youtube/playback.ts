@@ -39,8 +39,6 @@ interface PlaybackParts {
 interface Played {
   readonly name: string;
   readonly refusedCount: number;
-  /** Clients whose links were refused too often since the video was started. */
-  readonly givenUp: readonly string[];
 }
 
 /** Data of a request that one client needs. */
@@ -53,6 +51,8 @@ interface Asking {
 export class Playback {
   readonly #parts: PlaybackParts;
   readonly #played: Cache<Played>;
+  /** By video, for all its players: the clients whose links were refused too often. */
+  readonly #givenUp: Cache<readonly string[]>;
   /** Clients that YouTube answers only without the operator's login. */
   readonly #withoutLogin: Cache<true>;
   /** By client: the videos whose links were refused. One odd video says nothing about its client. */
@@ -61,28 +61,32 @@ export class Playback {
   constructor(parts: PlaybackParts) {
     this.#parts = parts;
     this.#played = parts.host.cache("played", { ttlMs: PLAYED_TTL_MS, entriesMax: PLAYED_MAX });
+    this.#givenUp = parts.host.cache("given up", { ttlMs: REFUSALS_TTL_MS, entriesMax: PLAYED_MAX });
     this.#withoutLogin = parts.host.cache("login refused", { ttlMs: WITHOUT_LOGIN_TTL_MS, entriesMax: 64 });
     this.#refusals = parts.host.cache("refusals", { ttlMs: REFUSALS_TTL_MS, entriesMax: 64 });
   }
 
   /** Rejects with a SourceError that says what each client said. */
   async resolve(request: ResolveRequest): Promise<Playable> {
-    const { host } = this.#parts;
+    const { host, unlocker } = this.#parts;
     const videoId = request.track.identifier;
     if (!isVideoId(videoId))
       throw new SourceError("invalid", "the track's identifier is not the id of a YouTube video");
     const played = this.#note(videoId, request);
     return askInOrder(
-      this.#inOrder(played),
+      this.#inOrder(videoId, played),
       {
         switch: "playback",
         endpoint: "player",
         isFor: ({ abilities }) => abilities.playback,
+        // Kept for this request: the question itself waits for nothing.
+        prepare: async ({ needsPlayerScript }) => {
+          if (needsPlayerScript) await unlocker.signatureTimestamp(request.signal);
+        },
         ask: async (identity) => {
           const playable = await this.#ask({ identity, videoId, request });
           const { name } = identity;
-          const { refusedCount = 0, givenUp = [] } = played ?? {};
-          this.#played.set(videoId, { name, refusedCount: name === played?.name ? refusedCount : 0, givenUp });
+          this.#played.set(videoId, { name, refusedCount: name === played?.name ? played.refusedCount : 0 });
           return playable;
         },
       },
@@ -97,8 +101,10 @@ export class Playback {
     if (reason !== "refused" || status === 429) return { ...last, refusedCount: 0 };
     const refusedCount = last.refusedCount + 1;
     const kind = this.#kindOf(last.name);
-    const givenUp = refusedCount < REFUSED_MAX[kind] ? last.givenUp : [...new Set(last.givenUp).add(last.name)];
-    const played = { ...last, refusedCount, givenUp };
+    if (refusedCount >= REFUSED_MAX[kind]) {
+      this.#givenUp.set(videoId, [...new Set(this.#givenUp.get(videoId)).add(last.name)]);
+    }
+    const played = { ...last, refusedCount };
     this.#played.set(videoId, played);
     const refused = new Set(this.#refusals.get(last.name)).add(videoId);
     this.#refusals.set(last.name, [...refused].slice(-REFUSALS_MAX[kind]));
@@ -116,13 +122,13 @@ export class Playback {
    * or dead. A playing video stays with its client until that is given up; then those in trouble are tried later: there
    * are few renewals.
    */
-  #inOrder(played: Played | undefined): ChosenClient[] {
+  #inOrder(videoId: string, played: Played | undefined): ChosenClient[] {
     const { unlocker } = this.#parts;
     const clients = inOrderFor(this.#parts.clients, "playback");
     const { isReady } = unlocker;
     // Perhaps nothing else asks for it: the other clients may play.
     if (!isReady && clients.some(playsWithScript)) void unlocker.prepare();
-    const givenUp = new Set(played?.givenUp);
+    const givenUp = new Set(this.#givenUp.get(videoId));
     const rankOf = ({ identity: { name, needsPlayerScript, trouble } }: ChosenClient): number => {
       if (name === played?.name && !givenUp.has(name)) return -1;
       if (trouble?.kind === "dead") return 5;
@@ -176,7 +182,7 @@ export class Playback {
       try {
         return await innertube.player(identity, { ...question, accessToken });
       } catch (error) {
-        if (accessToken === undefined || !(error instanceof LoginRefusedError)) throw error;
+        if (!(error instanceof LoginRefusedError)) throw error;
         if (triesLeft > 1) {
           login.forget();
           continue;

@@ -3,7 +3,7 @@
 
 import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { BotCheckError, isBotCheck } from "./bot-check.ts";
-import { label, list, member, number, string, wholeLabel } from "./read-json.ts";
+import { list, member, number, string, wholeLabel } from "./read-json.ts";
 import { artworkOf, toTrack } from "./read-tracks.ts";
 
 /** A private video is private for all clients: no other one is tried. */
@@ -13,8 +13,12 @@ export class PrivateVideoError extends SourceError {}
 const LOADING_FAILED = "Loading information for video failed";
 const RATE_LIMIT = /try again later/i;
 const PRIVATE_WORDS = /video is private|\bprivate video\b/i;
+const RELOAD_WORDS = /needs to be reloaded/i;
 const AGE_WORDS = /inappropriate for some users|confirm your age/i;
+const HELP_LINK = /^\s*learn more\.?\s*$/i;
 const EMBED_WORDS = "Playback on other websites has been disabled by the video owner";
+/** Messages of a refusal that are read. */
+const MESSAGES_MAX = 10;
 
 export function visitorOf(answer: unknown): string | undefined {
   const found = string(answer, "responseContext", "visitorData");
@@ -63,47 +67,61 @@ export function checkPlayability(answer: unknown): void {
 
 /** A temporary error of YouTube; the request usually succeeds with another visitor id. */
 export function isPassing(answer: unknown): boolean {
-  return /needs to be reloaded/i.test(string(answer, "playabilityStatus", "reason") ?? "");
+  return textsOf(member(answer, "playabilityStatus")).some((text) => RELOAD_WORDS.test(text));
 }
 
 function troubleOf(status: string, block: unknown): SourceError {
-  const [title, description] = [label(screenOf(block), "title"), label(screenOf(block), "description")];
-  const reason = label(block, "reason") ?? title ?? "";
+  const texts = textsOf(block);
+  const has = (words: RegExp) => texts.some((text) => words.test(text));
+  const [reason = ""] = texts;
+  if (has(PRIVATE_WORDS)) return new PrivateVideoError("unavailable", "This is a private video.");
+  if (has(AGE_WORDS)) return unavailable("This video requires age verification.");
+  const limited = texts.find((text) => RATE_LIMIT.test(text));
+  const isLimitable = status === "UNPLAYABLE" || status === "ERROR" || status === "CONTENT_CHECK_REQUIRED";
+  if (isLimitable && limited !== undefined) return new SourceError("busy", limited);
   switch (status) {
-    case "LOGIN_REQUIRED":
-      return loginTrouble([reason, title, description].join("\n"));
+    case "LOGIN_REQUIRED": {
+      const isOfAge = member(block, "desktopLegacyAgeGateReason") !== undefined;
+      return unavailable(isOfAge ? "This video requires age verification." : "This video requires login.");
+    }
     case "UNPLAYABLE":
-      return unplayableTrouble(reason, block);
+      if (texts.some((text) => text.includes(EMBED_WORDS))) return unavailable(LOADING_FAILED);
+      return unavailable(detailOf(block) ?? (reason || "This video is unplayable."));
     case "LIVE_STREAM_OFFLINE": {
       const isTrailer = member(block, "errorScreen", "ypcTrailerRenderer") !== undefined;
       return unavailable(isTrailer ? "This trailer cannot be loaded." : reason || "This live event has not begun yet.");
     }
     case "ERROR":
     case "CONTENT_CHECK_REQUIRED":
-      return RATE_LIMIT.test(reason)
-        ? new SourceError("busy", reason)
-        : unavailable(reason || "This video is unavailable.");
+      return unavailable(reason || "This video is unavailable.");
     default:
       return unavailable("This video cannot be viewed anonymously.");
   }
 }
 
-/** The texts may say it in any of their places. */
-function loginTrouble(texts: string): SourceError {
-  if (PRIVATE_WORDS.test(texts)) return new PrivateVideoError("unavailable", "This is a private video.");
-  if (AGE_WORDS.test(texts)) return unavailable("This video requires age verification.");
-  return unavailable("This video requires login.");
+/** All texts of a refusal, which may stand in any of several places; the one that sums it up is first. */
+function textsOf(block: unknown): string[] {
+  const [screen, renderer] = [screenOf(block), member(block, "errorScreen", "playerErrorMessageRenderer")];
+  return [
+    wholeLabel("", block, "reason"),
+    wholeLabel("", screen, "title"),
+    wholeLabel("", renderer, "reason"),
+    wholeLabel("", renderer, "subreason"),
+    wholeLabel("", block, "subreason"),
+    wholeLabel("", screen, "description"),
+    ...list(block, "messages")
+      .slice(0, MESSAGES_MAX)
+      .map((message) => wholeLabel("", message)),
+  ].filter((text) => text !== undefined);
 }
 
-function unplayableTrouble(reason: string, block: unknown): SourceError {
-  if (reason === "") return unavailable("This video is unplayable.");
-  if (reason.includes(EMBED_WORDS)) return unavailable(LOADING_FAILED);
-  const more =
-    wholeLabel("\n", block, "errorScreen", "playerErrorMessageRenderer", "subreason") ??
-    wholeLabel("\n", block, "subreason") ??
-    label(screenOf(block), "description");
-  const text = more ?? reason;
-  return RATE_LIMIT.test(text) ? new SourceError("busy", text) : unavailable(text);
+/** What says more than the reason; a mere link to a help page does not. */
+function detailOf(block: unknown): string | undefined {
+  return [
+    wholeLabel("\n", block, "errorScreen", "playerErrorMessageRenderer", "subreason"),
+    wholeLabel("\n", block, "subreason"),
+    wholeLabel("\n", screenOf(block), "description"),
+  ].find((text) => text !== undefined && !HELP_LINK.test(text));
 }
 
 /** Where newer answers have their texts: a title and a description. */

@@ -129,9 +129,15 @@ export class Fallbacks {
   async find(track: Track, search: FallbackSearch): Promise<FallbackResult> {
     const { clock } = this.#options;
     const endMs = clock.now() + SEARCH_TIMEOUT_MS;
-    const prefixes = this.#prefixesFor(track.info.sourceName);
     const searched: string[] = [];
     const skipped: string[] = [];
+    const note = (prefix: string, reason: string) => skipped.push(`${prefix} could not be searched (${reason})`);
+    // Those that cannot be asked take no share of the time.
+    const prefixes = this.#prefixesFor(track.info.sourceName).filter((prefix) => {
+      const obstacle = this.#obstacleTo(prefix, track, search.owner);
+      if (obstacle !== undefined) note(prefix, obstacle);
+      return obstacle === undefined;
+    });
     for (const [index, prefix] of prefixes.entries()) {
       // One that does not answer leaves the others their time.
       const timeoutMs = (endMs - clock.now()) / (prefixes.length - index);
@@ -141,7 +147,7 @@ export class Fallbacks {
         return { track: found };
       }
       if (reason === undefined) searched.push(prefix);
-      else skipped.push(`${prefix} could not be searched (${reason})`);
+      else note(prefix, reason);
     }
     if (search.tried.length === 0) this.#count(track.info.sourceName, "none");
     const start = `The same recording was looked for elsewhere (${searched.join(", ")}) and not found`;
@@ -171,20 +177,24 @@ export class Fallbacks {
     return this.#options.list().find(({ sourceNames }) => sourceNames.includes(sourceName))?.prefixes ?? [];
   }
 
+  /** Why a prefix cannot be asked; undefined if it can. */
+  #obstacleTo(prefix: string, { info }: Track, owner: Owner): string | undefined {
+    const { loader, allowedFor } = this.#options;
+    const text = searchTextOf(info);
+    if (text === "") return "the track has no title";
+    const claimant = loader.claimantOf(`${prefix}:${text}`);
+    if (claimant === undefined) return "no source has this prefix, or its source is off";
+    if (claimant === info.sourceName) return "it is the source of the track itself";
+    return allowedFor(owner)?.has(claimant) === false ? `this key may not use ${claimant}` : undefined;
+  }
+
   async #ask(
     prefix: string,
     track: Track,
     { owner, tried, signal, timeoutMs }: FallbackSearch & { readonly timeoutMs: number },
   ): Promise<SearchAnswer> {
-    const { loader, allowedFor } = this.#options;
-    const allowed = allowedFor(owner);
-    const text = searchTextOf(track.info);
-    if (text === "") return { reason: "the track has no title" };
-    const identifier = `${prefix}:${text}`;
-    const claimant = loader.claimantOf(identifier);
-    if (claimant === undefined) return { reason: "no source has this prefix, or its source is off" };
-    if (claimant === track.info.sourceName) return { reason: "it is the source of the track itself" };
-    if (allowed?.has(claimant) === false) return { reason: `this key may not use ${claimant}` };
+    const allowed = this.#options.allowedFor(owner);
+    const identifier = `${prefix}:${searchTextOf(track.info)}`;
     const result = await this.#load(identifier, { owner, signal, timeoutMs, allowed });
     if (result.kind === "error") {
       const reason = result.error.message.slice(0, SHOWN_LENGTH_MAX);

@@ -36,6 +36,7 @@ const openBreakers = () => {
   });
   return [...new Map(states)].filter(([, state]) => state === "opened").map(([name]) => name);
 };
+const NOT_FOUND = { error: { code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" } };
 const numberedVideo = (index: number) => `n${String(index).padStart(10, "0")}`;
 
 async function loadInVain(identifier: string, times: number): Promise<void> {
@@ -187,11 +188,21 @@ describe("circuit breakers", () => {
     ["browse", "PLmade-up"],
     ["next", MIX],
   ])("a breaker of %s stays closed for lists that do not exist", async (endpoint, identifier) => {
-    const error = { code: 404, message: "Requested entity was not found.", status: "NOT_FOUND" };
-    const restore = open.site.fail({ at: new RegExp(`${endpoint}$`), outcome: { status: 404, json: { error } } });
+    open.site.fail({ at: new RegExp(`${endpoint}$`), outcome: { status: 404, json: NOT_FOUND } });
     await loadInVain(identifier, 8);
     expect(openBreakers()).toEqual([]);
-    restore();
+  });
+
+  test.each([
+    ["player", "song0000001", { status: 404, json: NOT_FOUND }],
+    ["search", "ytsearch:song", { status: 404, json: NOT_FOUND }],
+    ["player", "song0000001", { status: 401, json: {} }],
+    ["browse", "PLsongs", { status: 401, json: {} }],
+  ])("a breaker of %s opens for a client that is refused, for %s: %o", async (endpoint, identifier, outcome) => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS"] }));
+    open.site.fail({ at: new RegExp(`${endpoint}$`), outcome });
+    await loadInVain(identifier, 8);
+    expect(openBreakers()).toEqual([`VISIONOS ${endpoint}`]);
   });
 
   test("a breaker of refused videos stops neither searches nor playlists nor mixes", async () => {
@@ -199,6 +210,18 @@ describe("circuit breakers", () => {
     await loadInVain("song0000001", 8);
     expect(openBreakers()).toEqual(["VISIONOS player", "WEB player", "WEBEMBEDDED player"]);
     for (const other of ["ytsearch:song", "PLsongs", MIX]) expect(await load(other)).toBeDefined();
+  });
+
+  test("a breaker takes what a request needs from elsewhere for no answer of the client", async () => {
+    await restart((site) => ({ clients: ["MWEB"], clientsOnly: "true", remoteCipher: { url: site.cipherUrl } }));
+    const [track] = await open.bench.loadTracks("youtube", "song0000001");
+    open.site.fail({ at: /get_sts$/, outcome: { status: 500, json: {} } });
+    open.site.fail({ at: /player$/, outcome: { status: 403, text: "no" } });
+    await loadInVain("song0000002", 4);
+    await troubleWith(open.bench.resolve("youtube", track?.encoded ?? ""));
+    expect(openBreakers()).toEqual([]);
+    await loadInVain("song0000002", 1);
+    expect(openBreakers()).toEqual(["MWEB player"]);
   });
 
   test("breakers of as many clients as there may be are within the bound of a plugin", async () => {

@@ -5,6 +5,8 @@ import type { PlainTreeMap } from "../../../src/lib/plain-tree.ts";
 import type { PluginLogger } from "../../../src/plugin-api/plugin.ts";
 import { readOptions } from "../../../src/plugin-options/read-options.ts";
 
+const ALL_ON = { playback: true, videoLoading: true, playlistLoading: true, searching: true };
+
 interface Choice {
   readonly clients: ReturnType<typeof chooseClients>;
   /** Of its warnings: the message, then the fields. */
@@ -122,7 +124,7 @@ describe("the order of clients", () => {
     );
     expect(choice.warnings).toEqual([
       [
-        expect.stringContaining("YouTube no longer plays through these clients; they are ignored"),
+        expect.stringContaining("options clients and clientOptions: YouTube no longer plays through these clients"),
         { clients: dropped },
       ],
       [expect.stringContaining("MUSIC, TV_SAMSUNG, VISIONOS, WEB, WEBEMBEDDED are tried"), { clients: [] }],
@@ -140,6 +142,32 @@ describe("the order of clients", () => {
     const choice = choose({ clients: ["ANDROID_VR"], clientOptions: { ANDROID_VR: { playback: "false" } } });
     expect([playersOf(choice), choice.warnings]).toEqual([["ANDROID_VR"], []]);
   });
+
+  test.each(["false", "true"])(
+    "clients of ours that are switched off are named to be switched on: %s",
+    (clientsOnly) => {
+      const off = { playback: "false" };
+      const clientOptions = { VISIONOS: off, TV_SAMSUNG: off };
+      const clients = ["VISIONOS", "TV_SAMSUNG", "WEB", "WEBEMBEDDED"];
+      const choice = choose({ clients, clientOptions, clientsOnly });
+      expect(choice.clients).toHaveLength(clients.length);
+      expect(choice.warnings.map(([message]) => message)).toEqual([
+        "none of the clients in plugins.youtube.clients plays reliably: switch on the playback of VISIONOS or TV_SAMSUNG " +
+          "in clientOptions",
+      ]);
+    },
+  );
+
+  test.each(["videoLoading", "playlistLoading", "searching"] as const)(
+    "%s that is switched off for all clients stays off for those that are added",
+    (errand) => {
+      const clientOptions = { ANDROID_VR: { [errand]: "false" }, IOS: { [errand]: "false" } };
+      const added = (clients: string[]) => choose({ clients, clientOptions }).clients.filter((one) => one.isAdded);
+      const off = { ...ALL_ON, [errand]: false };
+      expect(added(["ANDROID_VR", "IOS"]).map(({ switches }) => switches)).toEqual([off, off, off, off]);
+      expect(added(["ANDROID_VR", "MWEB"]).map(({ switches }) => switches)).toEqual([ALL_ON, ALL_ON, ALL_ON, ALL_ON]);
+    },
+  );
 
   test("a client with a login is relied on", () => {
     expect(choose({ clients: ["WEB_CREATOR", "TV_SAMSUNG", "WEB"], oauth: { enabled: "true" } }).warnings).toEqual([]);

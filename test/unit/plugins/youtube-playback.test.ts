@@ -238,6 +238,21 @@ describe("a refused link", () => {
     expect(clients).toEqual(["VISIONOS", "VISIONOS", "IOS", "VISIONOS", "VISIONOS", "VISIONOS"]);
   });
 
+  test("a refused link's client stays given up for its video when another player starts that", async () => {
+    await restart((site) => ({ ...site.options, clients: ["VISIONOS", "IOS", "ANDROID"] }));
+    const requests: readonly Partial<PluginLinkRequest>[] = [
+      {},
+      { reason: "refused", status: 403 },
+      { reason: "refused", status: 403 },
+      // The data of another player: its start is not answered from the cache.
+      { userData: { player: 2 } },
+      { reason: "refused", status: 403 },
+    ];
+    const clients: unknown[] = [];
+    for (const request of requests) clients.push(queryOf(await resolve("song0000001", request)).get("c"));
+    expect(clients).toEqual(["VISIONOS", "VISIONOS", "IOS", "IOS", "ANDROID"]);
+  });
+
   test("a refused link is not answered from the cache", async () => {
     const urls = new Set([(await resolve("song0000001")).url, (await resolve("song0000001")).url]);
     expect(urls.size).toBe(1);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chooseFormat } from "../../../plugins/youtube/formats.ts";
 import { findMembers, label, list, member, number, string, wholeLabel } from "../../../plugins/youtube/read-json.ts";
 import { readMix, readPlaylistPage, readSearch } from "../../../plugins/youtube/read-lists.ts";
-import { checkPlayability, readVideo } from "../../../plugins/youtube/read-player.ts";
+import { checkPlayability, isPassing, PrivateVideoError, readVideo } from "../../../plugins/youtube/read-player.ts";
 import { readEntries } from "../../../plugins/youtube/read-tracks.ts";
 
 const RENDERER = { videoId: "song0000001", title: { simpleText: "Song" }, lengthText: { simpleText: "3:33" } };
@@ -277,5 +277,65 @@ describe("the chosen format", () => {
     expect(() => choose(video)).toThrow(
       'No supported audio streams available, available types: video/mp4; codecs="avc1.4d401e"',
     );
+  });
+});
+
+describe("the texts of a refusal", () => {
+  const PLACES: readonly (readonly [string, (text: string) => object])[] = [
+    ["reason", (text) => ({ reason: text })],
+    ["reason in runs", (text) => ({ reason: { runs: [{ text: text.slice(0, 6) }, { text: text.slice(6) }] } })],
+    ["subreason", (text) => ({ reason: "Sorry", subreason: { simpleText: text } })],
+    ["messages", (text) => ({ reason: "Sorry", messages: ["Sorry", text] })],
+    ...["reason", "subreason"].map((name) => {
+      const errorScreen = (text: string) => ({ playerErrorMessageRenderer: { [name]: { simpleText: text } } });
+      return [`${name} on screen`, (text: string) => ({ reason: "Sorry", errorScreen: errorScreen(text) })] as const;
+    }),
+    ...["title", "description"].map((name) => {
+      const interstitial = (text: string) => ({ content: { interstitialViewModel: { [name]: { content: text } } } });
+      return [
+        `${name} on screen`,
+        (text: string) => ({
+          reason: "Sorry",
+          errorScreen: { playerInterstitialRenderer: interstitial(text) },
+          subreason: { runs: [{ text: "Learn more" }] },
+        }),
+      ] as const;
+    }),
+  ];
+  const troubleOf = (status: string, block: object): unknown => {
+    try {
+      // With details, as a block without would be a bot check.
+      checkPlayability({ videoDetails: {}, playabilityStatus: { status, ...block } });
+    } catch (error) {
+      return error;
+    }
+    return undefined;
+  };
+
+  test.each(PLACES)("the texts of a refusal are read in each of their places: %s", (_, blockWith) => {
+    const LIMIT = "This content isn't available, try again later.";
+    for (const status of ["ERROR", "CONTENT_CHECK_REQUIRED", "UNPLAYABLE"]) {
+      expect(troubleOf(status, blockWith(LIMIT))).toMatchObject({ kind: "busy", message: LIMIT });
+    }
+    for (const status of ["ERROR", "UNPLAYABLE", "LOGIN_REQUIRED"]) {
+      expect(troubleOf(status, blockWith("This video is private"))).toBeInstanceOf(PrivateVideoError);
+      expect(troubleOf(status, blockWith("Sign in to confirm your age"))).toMatchObject({
+        message: "This video requires age verification.",
+      });
+    }
+    const playabilityStatus = { status: "UNPLAYABLE", ...blockWith("The page needs to be reloaded.") };
+    expect(isPassing({ playabilityStatus })).toBe(true);
+  });
+
+  test("a mere link to a help page is not shown in place of the reason", () => {
+    const subreason = { runs: [{ text: "Learn more" }] };
+    const errorScreen = { playerErrorMessageRenderer: { subreason } };
+    const reason = "Not in your country";
+    expect(troubleOf("UNPLAYABLE", { reason, errorScreen, subreason })).toMatchObject({ message: reason });
+  });
+
+  test("an age gate is one in any language", () => {
+    const block = { reason: "Melde dich an", desktopLegacyAgeGateReason: 1 };
+    expect(troubleOf("LOGIN_REQUIRED", block)).toMatchObject({ message: "This video requires age verification." });
   });
 });

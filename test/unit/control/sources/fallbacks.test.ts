@@ -183,6 +183,17 @@ describe("the search", () => {
     expect(await finding).toEqual(["bandcamp", "b"]);
   });
 
+  test("prefixes that cannot be asked leave all of the 20 s to the one that can", async () => {
+    answers.set("scsearch", "never");
+    allowed = ["youtube", "soundcloud"];
+    // Its own source, an unknown one, and one that the key may not use, on both sides.
+    const prefixes = ["ytsearch", "scsaerch", "scsearch", "bcsearch"];
+    list = [{ path: "p", sourceNames: ["youtube"], prefixes }];
+    const finding = find();
+    await clock.advance(20_000);
+    expect(await finding).toContain("; scsearch could not be searched (no answer within 20.0 s)");
+  });
+
   test("all searches together take 20 s at most", async () => {
     answers.set("scsearch", "never");
     answers.set("bcsearch", "never");
