@@ -13,12 +13,15 @@ export const PASSING_COOKIE = "identity";
 /** The wall is a small page; a large one that has such a title is about something else. */
 const WALL_LENGTH_MAX = 64 * 1024;
 
+/** The wall stands before what was requested; others may pass it. */
+export class BotWall extends SourceError {}
+
 /** The error for an answer that is the wall, a page that requires running a script; undefined: it is none. */
-export function wallError({ status, text }: HttpAnswer): SourceError | undefined {
+export function wallError({ status, text }: HttpAnswer): BotWall | undefined {
   // JSON may have any text in it, as a song's title.
   const isPage = text.length <= WALL_LENGTH_MAX && text.trimStart().startsWith("<");
   const isChallenge = isPage && /<title>\s*client challenge\b|["'/]_fs-ch-/i.test(text);
   if (status !== 403 && !isChallenge) return undefined;
   const answer = `HTTP ${status}${isChallenge ? ' and its page "Client Challenge"' : ""}`;
-  return new SourceError("unreachable", `Bandcamp takes this node for a bot: it answered ${answer}`);
+  return new BotWall("unreachable", `Bandcamp takes this node for a bot: it answered ${answer}`);
 }

@@ -4,6 +4,7 @@ import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
 import bandcamp from "../../../plugins/bandcamp/plugin.ts";
 import { readSearchAnswer } from "../../../plugins/bandcamp/search-api.ts";
 import type { PluginAnswer } from "../../../src/bridge/plugin-messages.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { type BenchOptions, PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 
 const FIXTURES = new URL("../../fixtures/sites/", import.meta.url);
@@ -14,6 +15,10 @@ const API = "/api/bcsearch_public_api/1/autocomplete_elastic";
 const HALL = "https://stand-in.bandcamp.com/track/hall";
 const ARTIST = "https://stand-in.bandcamp.com/";
 const BROKEN_API = { at: /autocomplete_elastic/, outcome: { status: 500 } };
+/** So that only the plugin's own limits end a request. */
+const PATIENT = {
+  http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 10_000, socketTimeoutMs: 10_000 },
+};
 const DISCOGRAPHY = { kind: "playlist", name: "Discography of Stand In & Friends" };
 
 let stand: BandcampSite;
@@ -111,6 +116,17 @@ describe("a search", () => {
     expect(trouble.message).toMatch(/search page works: .*it answered HTTP 200 and its page "Client Challenge"; try/);
   });
 
+  test("an API that does not answer leaves time for the page", async () => {
+    const clock = new FakeClock();
+    bench = await start({ clock, settings: PATIENT });
+    stand.site.fail({ ...BROKEN_API, outcome: "hang" });
+    const found = bench.loadTracks("bandcamp", "bcsearch:hall");
+    await expect.poll(() => stand.site.requests.length).toBe(1);
+    clock.advance(5000);
+    await expect.poll(() => stand.site.requestsTo("bandcamp.com", "/search")).toHaveLength(1);
+    expect(await found).toHaveLength(2);
+  });
+
   test("walled pages stop neither the search nor tracks", async () => {
     stand.site.fail({ at: /bandcamp\.com\/(search|music)$/, outcome: { text: CHALLENGE } });
     for (let count = 0; count < 6; count++) {
@@ -181,6 +197,17 @@ describe("an artist behind the bot wall", () => {
     expect(trouble).toMatchObject({ code: "site-unreachable" });
     expect(trouble.message).toMatch(/takes this node for a bot.*set up the yt-dlp bridge \(plugin ytdlp\)/);
     expect(asked).toEqual(["ytdl:https://stand-in.bandcamp.com/music"]);
+  });
+
+  test("after a page that does not answer, the bridge is asked without trying the cookie", async () => {
+    const clock = new FakeClock();
+    bench = await start({ clock, settings: PATIENT });
+    stand.site.fail({ at: /\/music$/, outcome: "hang" });
+    const trouble = troubleWith(bench.load("bandcamp", ARTIST));
+    await expect.poll(() => stand.site.requests.length).toBe(1);
+    clock.advance(10_000);
+    expect((await trouble).message).toContain("set up the yt-dlp bridge");
+    expect(stand.site.requests).toHaveLength(1);
   });
 
   test("a page that has changed is not requested again with the cookie", async () => {
