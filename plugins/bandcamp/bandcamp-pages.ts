@@ -96,14 +96,14 @@ export class BandcampPages {
     const cookie = WITH_COOKIE.has(kind) && isBandcampHost(new URL(url).hostname) ? PASSING_COOKIE : undefined;
     const headers = { ...BROWSER_HEADERS, cookie };
     const answer = await http.request(url, { signal, query, headers, redirect: "manual" });
-    const wall = wallError(answer);
-    if (wall !== undefined) throw wall;
-    const isRedirect = REDIRECTS.has(answer.status);
-    if (!isRedirect && (answer.status < 200 || answer.status > 299)) throw http.statusError(answer);
     // Where an artist's name is free, it offers it.
     if (new URL(answer.url).pathname.startsWith("/signup")) {
       throw new SourceError("not-found", "there is no such artist on Bandcamp");
     }
+    const wall = wallError(answer);
+    if (wall !== undefined) throw wall;
+    const isRedirect = REDIRECTS.has(answer.status);
+    if (!isRedirect && (answer.status < 200 || answer.status > 299)) throw http.statusError(answer);
     return answer;
   }
 }

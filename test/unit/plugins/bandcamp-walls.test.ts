@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
+import { wallError } from "../../../plugins/bandcamp/bot-wall.ts";
 import bandcamp from "../../../plugins/bandcamp/plugin.ts";
 import { readSearchAnswer } from "../../../plugins/bandcamp/search-api.ts";
 import type { PluginAnswer } from "../../../src/bridge/plugin-messages.ts";
@@ -120,11 +121,11 @@ describe("a search", () => {
     const clock = new FakeClock();
     bench = await start({ clock, settings: PATIENT });
     stand.site.fail({ ...BROKEN_API, outcome: "hang" });
-    const found = bench.loadTracks("bandcamp", "bcsearch:hall");
+    stand.site.fail({ at: /\/search$/, outcome: { text: CHALLENGE } });
+    const trouble = troubleWith(bench.load("bandcamp", "bcsearch:hall"));
     await expect.poll(() => stand.site.requests.length).toBe(1);
     clock.advance(5000);
-    await expect.poll(() => stand.site.requestsTo("bandcamp.com", "/search")).toHaveLength(1);
-    expect(await found).toHaveLength(2);
+    expect((await trouble).message).toMatch(/no whole answer within 5000 ms.*; Bandcamp takes this node for a bot/);
   });
 
   test("walled pages stop neither the search nor tracks", async () => {
@@ -224,6 +225,35 @@ describe("an artist behind the bot wall", () => {
     const there = stand.site.requestsTo("music.stand-in.example", "/music");
     expect(there.map(({ headers }) => headers.cookie)).toEqual([undefined]);
     expect(stand.site.requestsTo("stand-in.bandcamp.com", "/music")).toHaveLength(1);
+  });
+});
+
+describe("the bot wall", () => {
+  const answerOf = (text: string, status = 200) => ({ status, text, headers: {}, url: ARTIST });
+
+  test.each([
+    CHALLENGE,
+    '<html><title lang="en" data-x>\n Client Challenge</title>',
+    "<!-- x --><html><script src=/_fs-ch-1T1w/script.js></script>",
+    "<html><script>load(`https://x.example/a_fs-ch-b`)</script>",
+    "<html><noscript><p>Please turn it on</p></noscript><div id=root></div>",
+    "\uFEFF <p>JavaScript is disabled in your browser.</p>",
+    "<p>JavaScript is required</p>",
+  ])("%s is recognised", (text) => {
+    expect(wallError(answerOf(text))).toMatchObject({ name: "SourceError", kind: "unreachable" });
+  });
+
+  test.each([
+    ["a release", '<title>Client Challenge | Band</title><noscript></noscript><script data-tralbum="{}"></script>'],
+    ["an artist", "<html><noscript></noscript><ol id=music-grid></ol>"],
+    ["a search result", "<noscript></noscript><li class='searchresult'>_fs-ch-"],
+    ["a page of Bandcamp", "<meta content=Bandcamp property=og:site_name><noscript></noscript>"],
+    ["a page without scripts", "<html>something new</html>"],
+    ["a large page", `<noscript></noscript>${" ".repeat(70_000)}`],
+    ["JSON", JSON.stringify({ html: "<noscript>_fs-ch-</noscript><title>Client Challenge</title>" })],
+    ["an error page", "<html><noscript></noscript>", 404],
+  ])("%s is not the wall", (_, text, status?: number) => {
+    expect(wallError(answerOf(text, status))).toBeUndefined();
   });
 });
 
