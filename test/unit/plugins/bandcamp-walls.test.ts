@@ -229,7 +229,13 @@ describe("an artist behind the bot wall", () => {
 });
 
 describe("the bot wall", () => {
-  const answerOf = (text: string, status = 200) => ({ status, text, headers: {}, url: ARTIST });
+  const answerOf = (text: string, status = 200) => ({
+    status,
+    text,
+    bytes: Buffer.from(text),
+    headers: {},
+    url: ARTIST,
+  });
 
   test.each([
     CHALLENGE,
