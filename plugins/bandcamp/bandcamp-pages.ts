@@ -9,7 +9,7 @@ import {
   type SourceErrorKind,
 } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
-import { BROWSER_HEADERS, PASSING_COOKIE, wallError } from "./bot-wall.ts";
+import { BotWall, BROWSER_HEADERS, PASSING_COOKIE, wallError } from "./bot-wall.ts";
 import { isBandcampHost } from "./links.ts";
 
 const OTHERS = "pages of artists' own domains";
@@ -67,7 +67,7 @@ export class BandcampPages {
 
   /** Whether it makes sense to request the same page from the yt-dlp bridge. */
   isOwnTrouble(error: unknown): error is SourceError {
-    return error instanceof SourceError && OWN_TROUBLE_KINDS.includes(kindOf(error));
+    return error instanceof SourceError && OWN_TROUBLE_KINDS.includes(reasonOf(error).kind);
   }
 
   /** A page, or a redirect. Behind the wall, an artist's is requested again with the cookie. */
@@ -78,9 +78,9 @@ export class BandcampPages {
       return await this.#backendOf(hostname, kind).run(() => this.#fetch(url, request));
     } catch (error) {
       signal.throwIfAborted();
-      const isWalled = error instanceof SourceError && kindOf(error) === "unreachable";
-      // It goes to bandcamp.com only.
-      if (!isWalled || kind !== "artists" || !isBandcampHost(hostname)) throw error;
+      // Nothing else than the wall: a page that takes too long would leave the yt-dlp bridge no time. The cookie goes to
+      // bandcamp.com only.
+      if (!isWall(error) || kind !== "artists" || !isBandcampHost(hostname)) throw error;
       return await this.#request(url, { ...request, kind: "artistsWithCookie" });
     }
   }
@@ -96,21 +96,25 @@ export class BandcampPages {
     const cookie = WITH_COOKIE.has(kind) && isBandcampHost(new URL(url).hostname) ? PASSING_COOKIE : undefined;
     const headers = { ...BROWSER_HEADERS, cookie };
     const answer = await http.request(url, { signal, query, headers, redirect: "manual" });
-    const wall = wallError(answer);
-    if (wall !== undefined) throw wall;
-    const isRedirect = REDIRECTS.has(answer.status);
-    if (!isRedirect && (answer.status < 200 || answer.status > 299)) throw http.statusError(answer);
     // Where an artist's name is free, it offers it.
     if (new URL(answer.url).pathname.startsWith("/signup")) {
       throw new SourceError("not-found", "there is no such artist on Bandcamp");
     }
+    const wall = wallError(answer);
+    if (wall !== undefined) throw wall;
+    const isRedirect = REDIRECTS.has(answer.status);
+    if (!isRedirect && (answer.status < 200 || answer.status > 299)) throw http.statusError(answer);
     return answer;
   }
 }
 
-/** Where the circuit breaker refuses, that of what opened it. */
-function kindOf(error: SourceError): SourceErrorKind {
-  return error.kind === "busy" && error.cause instanceof SourceError ? error.cause.kind : error.kind;
+function isWall(error: unknown): boolean {
+  return error instanceof SourceError && reasonOf(error) instanceof BotWall;
+}
+
+/** Where the circuit breaker refuses, the last error before. */
+function reasonOf(error: SourceError): SourceError {
+  return error.kind === "busy" && error.cause instanceof SourceError ? error.cause : error;
 }
 
 /** Undefined: it is no redirect. */

@@ -11,6 +11,8 @@ const API = "https://bandcamp.com/api/bcsearch_public_api/1/autocomplete_elastic
 /** Read at most; the site sends 50. */
 const ENTRIES_MAX = 1000;
 const TRACKS_MAX = 50;
+/** A load ends after 20 s: leaves time for the search page. */
+const TIMEOUT_MS = 5000;
 const ARTWORK_LENGTH_MAX = 2048;
 
 export class BandcampSearchApi {
@@ -27,7 +29,7 @@ export class BandcampSearchApi {
     const body = { search_text: query, search_filter: "t", full_page: false, fan_id: null };
     const headers = { ...BROWSER_HEADERS, accept: "application/json" };
     return this.#backend.run(async () => {
-      const answer = await this.#http.request(API, { signal, body, headers });
+      const answer = await this.#http.request(API, { signal, body, headers, timeoutMs: TIMEOUT_MS });
       const wall = wallError(answer);
       if (wall !== undefined) throw wall;
       if (answer.status >= 200 && answer.status <= 299) return readSearchAnswer(answer.text);

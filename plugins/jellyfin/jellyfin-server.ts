@@ -14,7 +14,7 @@ const PAGE_ITEMS = 500;
 /** As many tracks as the node takes of a list. */
 const PAGES_MAX = 20;
 const ARTIST_SONGS = 100;
-/** The files: each says its length, also where the song does not. */
+/** The files: each says its length, also where the song does not. A server with many songs is slow to list them. */
 const LENGTH_FIELDS = "MediaSources";
 /** Bit rate of transcoded audio: the highest quality of the formats. */
 const BITRATE_BPS_MAX = 320_000;
@@ -141,8 +141,13 @@ export class JellyfinServer implements MediaServer {
     return tracks;
   }
 
+  /** With the files only where a song has no length. */
   #page(query: Query, signal: AbortSignal): Promise<JellyfinPage> {
-    return this.#login.use((access) => this.#ask({ ...query, fields: LENGTH_FIELDS }, access, signal), signal);
+    return this.#login.use(async (access) => {
+      const page = await this.#ask(query, access, signal);
+      if (this.#songsOf(page).every(({ lengthMs }) => lengthMs !== undefined)) return page;
+      return await this.#ask({ ...query, fields: LENGTH_FIELDS }, access, signal);
+    }, signal);
   }
 
   #ask(query: Query, { headers, session }: JellyfinAccess, signal: AbortSignal): Promise<JellyfinPage> {

@@ -120,7 +120,7 @@ export function clipTokenOperation(link: TwitchLink, hash: string): Operation<Cl
     const clip = operation.read(data);
     return clip?.token === undefined ? undefined : clip;
   };
-  return { ...operation, read };
+  return { ...operation, read, isForPlaying: true };
 }
 
 /** Undefined: there is nothing of this name to play. */
@@ -132,6 +132,7 @@ export function tokenOperation({ kind, id }: TwitchLink): Operation<AccessToken>
   return {
     name: member,
     query,
+    isForPlaying: true,
     read: (data) => {
       const found = expected(data, member, member);
       if (found === undefined) return undefined;

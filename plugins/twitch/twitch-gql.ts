@@ -22,6 +22,8 @@ export interface Operation<Value> {
   /** GraphQL text that requests what `read` needs. */
   readonly query: string;
   readonly variables?: JsonMembers;
+  /** It requests a playback token, which Twitch refuses more often than anything else. Default: false. */
+  readonly isForPlaying?: true;
   /** SHA-256 of Twitch's own text of the query, which its page requests by hash, and the option that sets it. */
   readonly persisted?: { readonly hash: string; readonly option: string };
   /** Reads the member `data`; undefined if the item does not exist. Throws a SourceError for an invalid answer. */
@@ -32,6 +34,8 @@ export class TwitchGql {
   readonly #host: Pick<PluginHost, "http" | "log" | "count">;
   readonly #identity: TwitchIdentity;
   readonly #backend: Backend;
+  /** Refused tokens must not stop loads. */
+  readonly #tokenBackend: Backend;
   /** Options whose hash has been reported as outdated. */
   readonly #outdated = new Set<string>();
 
@@ -39,13 +43,15 @@ export class TwitchGql {
     this.#host = host;
     this.#identity = identity;
     this.#backend = host.backend("gql.twitch.tv");
+    this.#tokenBackend = host.backend("playback tokens of gql.twitch.tv");
   }
 
   /** Runs an operation and returns the value read. A refused identity is replaced once. */
   async ask<Value>(operation: Operation<Value>, signal: AbortSignal): Promise<Value | undefined> {
+    const backend = operation.isForPlaying === true ? this.#tokenBackend : this.#backend;
     const identity = await this.#identity.get(signal);
     try {
-      return await this.#backend.run(() => this.#attempt(operation, identity, signal));
+      return await backend.run(() => this.#attempt(operation, identity, signal));
     } catch (error) {
       const isReplaced =
         (error instanceof IntegrityRefusal && this.#identity.useOther(identity)) ||
@@ -53,7 +59,7 @@ export class TwitchGql {
       if (!isReplaced) throw error;
     }
     const other = await this.#identity.get(signal);
-    return this.#backend.run(() => this.#attempt(operation, other, signal));
+    return backend.run(() => this.#attempt(operation, other, signal));
   }
 
   /** Sends hash and text together, and where the hash is unknown, the text alone: only a change of fields matters. */

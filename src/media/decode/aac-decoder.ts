@@ -63,6 +63,8 @@ export const AAC_NATIVE_BYTES = 2 ** 20;
 const CHECK_MS = 125;
 /** After this time the decoder's thread hangs. */
 const HANG_MS = 10_000;
+const REASON_LENGTH_MAX = 300;
+const CAUSES_MAX = 10;
 
 interface AacDecoderOptions {
   readonly clock?: Clock | undefined;
@@ -83,11 +85,31 @@ export async function createAacDecoder(
   try {
     webCodecs = (await load()) as WebCodecs; // see WebCodecs
   } catch (cause) {
-    const missing = `the optional package ${AAC_PACKAGE} is not installed`;
-    const message = `decode AAC: ${missing}; run "npm install ${AAC_PACKAGE}"`;
+    const message = `decode AAC: the optional package ${AAC_PACKAGE} ${troubleOf(cause)}`;
     throw new NodeError("codec-unavailable", message, { cause });
   }
   return new AacDecoder(() => new Session(webCodecs, stream, clock), { clock, replacements });
+}
+
+/** Why the package did not load, and the remedy. */
+function troubleOf(error: unknown): string {
+  // The package tries several libraries, and puts what was wrong with each into the causes.
+  const reason = causesOf(error).findLast((cause) => !isMissing(cause));
+  if (reason === undefined) return `is not installed; run "npm install ${AAC_PACKAGE}"`;
+  const [line = ""] = (reason instanceof Error ? reason.message : String(reason)).split("\n");
+  return `is installed but cannot be loaded: ${line.slice(0, REASON_LENGTH_MAX)}; run "npm install ${AAC_PACKAGE}" again`;
+}
+
+function causesOf(error: unknown): unknown[] {
+  const causes = [error];
+  for (let at = error; at instanceof Error && at.cause !== undefined && causes.length < CAUSES_MAX; at = at.cause) {
+    causes.push(at.cause);
+  }
+  return causes;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(?:ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));
 }
 
 /**

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
+import { wallError } from "../../../plugins/bandcamp/bot-wall.ts";
 import bandcamp from "../../../plugins/bandcamp/plugin.ts";
 import { readSearchAnswer } from "../../../plugins/bandcamp/search-api.ts";
 import type { PluginAnswer } from "../../../src/bridge/plugin-messages.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { type BenchOptions, PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 
 const FIXTURES = new URL("../../fixtures/sites/", import.meta.url);
@@ -14,6 +16,10 @@ const API = "/api/bcsearch_public_api/1/autocomplete_elastic";
 const HALL = "https://stand-in.bandcamp.com/track/hall";
 const ARTIST = "https://stand-in.bandcamp.com/";
 const BROKEN_API = { at: /autocomplete_elastic/, outcome: { status: 500 } };
+/** So that only the plugin's own limits end a request. */
+const PATIENT = {
+  http: { userAgent: "Tonearm/test", proxyUrl: undefined, connectTimeoutMs: 10_000, socketTimeoutMs: 10_000 },
+};
 const DISCOGRAPHY = { kind: "playlist", name: "Discography of Stand In & Friends" };
 
 let stand: BandcampSite;
@@ -111,6 +117,17 @@ describe("a search", () => {
     expect(trouble.message).toMatch(/search page works: .*it answered HTTP 200 and its page "Client Challenge"; try/);
   });
 
+  test("an API that does not answer leaves time for the page", async () => {
+    const clock = new FakeClock();
+    bench = await start({ clock, settings: PATIENT });
+    stand.site.fail({ ...BROKEN_API, outcome: "hang" });
+    stand.site.fail({ at: /\/search$/, outcome: { text: CHALLENGE } });
+    const trouble = troubleWith(bench.load("bandcamp", "bcsearch:hall"));
+    await expect.poll(() => stand.site.requests.length).toBe(1);
+    clock.advance(5000);
+    expect((await trouble).message).toMatch(/no whole answer within 5000 ms.*; Bandcamp takes this node for a bot/);
+  });
+
   test("walled pages stop neither the search nor tracks", async () => {
     stand.site.fail({ at: /bandcamp\.com\/(search|music)$/, outcome: { text: CHALLENGE } });
     for (let count = 0; count < 6; count++) {
@@ -183,6 +200,17 @@ describe("an artist behind the bot wall", () => {
     expect(asked).toEqual(["ytdl:https://stand-in.bandcamp.com/music"]);
   });
 
+  test("after a page that does not answer, the bridge is asked without trying the cookie", async () => {
+    const clock = new FakeClock();
+    bench = await start({ clock, settings: PATIENT });
+    stand.site.fail({ at: /\/music$/, outcome: "hang" });
+    const trouble = troubleWith(bench.load("bandcamp", ARTIST));
+    await expect.poll(() => stand.site.requests.length).toBe(1);
+    clock.advance(10_000);
+    expect((await trouble).message).toContain("set up the yt-dlp bridge");
+    expect(stand.site.requests).toHaveLength(1);
+  });
+
   test("a page that has changed is not requested again with the cookie", async () => {
     stand.site.fail({ at: /\/music$/, outcome: { text: "<html>something new</html>" } });
     expect(await troubleWith(bench.load("bandcamp", ARTIST))).toMatchObject({ code: "site-changed" });
@@ -197,6 +225,41 @@ describe("an artist behind the bot wall", () => {
     const there = stand.site.requestsTo("music.stand-in.example", "/music");
     expect(there.map(({ headers }) => headers.cookie)).toEqual([undefined]);
     expect(stand.site.requestsTo("stand-in.bandcamp.com", "/music")).toHaveLength(1);
+  });
+});
+
+describe("the bot wall", () => {
+  const answerOf = (text: string, status = 200) => ({
+    status,
+    text,
+    bytes: Buffer.from(text),
+    headers: {},
+    url: ARTIST,
+  });
+
+  test.each([
+    CHALLENGE,
+    '<html><title lang="en" data-x>\n Client Challenge</title>',
+    "<!-- x --><html><script src=/_fs-ch-1T1w/script.js></script>",
+    "<html><script>load(`https://x.example/a_fs-ch-b`)</script>",
+    "<html><noscript><p>Please turn it on</p></noscript><div id=root></div>",
+    "\uFEFF <p>JavaScript is disabled in your browser.</p>",
+    "<p>JavaScript is required</p>",
+  ])("%s is recognised", (text) => {
+    expect(wallError(answerOf(text))).toMatchObject({ name: "SourceError", kind: "unreachable" });
+  });
+
+  test.each([
+    ["a release", '<title>Client Challenge | Band</title><noscript></noscript><script data-tralbum="{}"></script>'],
+    ["an artist", "<html><noscript></noscript><ol id=music-grid></ol>"],
+    ["a search result", "<noscript></noscript><li class='searchresult'>_fs-ch-"],
+    ["a page of Bandcamp", "<meta content=Bandcamp property=og:site_name><noscript></noscript>"],
+    ["a page without scripts", "<html>something new</html>"],
+    ["a large page", `<noscript></noscript>${" ".repeat(70_000)}`],
+    ["JSON", JSON.stringify({ html: "<noscript>_fs-ch-</noscript><title>Client Challenge</title>" })],
+    ["an error page", "<html><noscript></noscript>", 404],
+  ])("%s is not the wall", (_, text, status?: number) => {
+    expect(wallError(answerOf(text, status))).toBeUndefined();
   });
 });
 

@@ -97,9 +97,24 @@ describe("a track", () => {
     const file = { Type: "Audio", Name: "A", MediaSources: [{ RunTimeTicks: 90_000_000 }] };
     const playlist = { Id: jellyfinId(31), Type: "Playlist", Name: "Evening" };
     const items = [playlist, { ...file, Id: jellyfinId(1) }];
-    const { bench } = await atHome({ items, playlists: { [jellyfinId(31)]: [jellyfinId(1)] } });
+    const { site, bench } = await atHome({ items, playlists: { [jellyfinId(31)]: [jellyfinId(1)] } });
     const [track] = await bench.loadTracks("jellyfin", identifier);
     expect(track?.info.length).toBe(9000);
+    const [without, withFiles] = site.requests("/Items").slice(-2);
+    expect(without?.query.has("fields")).toBe(false);
+    expect(Object.fromEntries(withFiles?.query ?? [])).toEqual({
+      ...Object.fromEntries(without?.query ?? []),
+      fields: "MediaSources",
+    });
+  });
+
+  it.each([
+    ["a search", "jfsearch:light"],
+    ["an album", `jellyfin:home:album:${jellyfinId(11)}`],
+  ])("%s whose songs have lengths is not asked for files", async (_, identifier) => {
+    const { site, bench } = await atHome();
+    expect(await bench.loadTracks("jellyfin", identifier)).not.toEqual([]);
+    expect(site.requests("/Items").filter(({ query }) => query.has("fields"))).toEqual([]);
   });
 
   it.each([[[]], [{}], ["x"], [null], [[{ RunTimeTicks: "9" }]]])(
@@ -155,7 +170,6 @@ describe("a search", () => {
     expect(tracks.map(({ info }) => info.identifier)).toEqual([`jellyfin:attic:${jellyfinId(2)}`, song(2)]);
     const asked = home.requests("/Items")[0]?.query;
     expect(Object.fromEntries(asked ?? [])).toEqual({
-      fields: "MediaSources",
       searchTerm: "wave",
       includeItemTypes: "Audio",
       recursive: "true",
@@ -219,6 +233,7 @@ describe("lists", () => {
       Id: jellyfinId(5000 + index),
       Type: "Audio",
       Name: "N",
+      RunTimeTicks: 10_000_000,
     }));
     const items = [...songs, { Id: jellyfinId(31), Type: "Playlist", Name: "All" }];
     const { site, bench } = await atHome({ items, playlists: { [jellyfinId(31)]: songs.map(({ Id }) => Id) } });
@@ -235,7 +250,8 @@ describe("lists", () => {
     site.fail("/Items", ({ query }) => {
       if (query.has("ids")) return { json: { Items: [{ Id: query.get("ids"), Type: "Playlist", Name: "Loop" }] } };
       const first = 1000 + firstOf(Number(query.get("startIndex")));
-      const Items = Array.from({ length: 500 }, (_, index) => ({ Id: jellyfinId(first + index), Type: "Audio" }));
+      const song = { Type: "Audio", RunTimeTicks: 10_000_000 };
+      const Items = Array.from({ length: 500 }, (_, index) => ({ ...song, Id: jellyfinId(first + index) }));
       return { json: { Items, TotalRecordCount: 1_000_000 } };
     });
     const found = playlistIn(await bench.load("jellyfin", `jellyfin:home:playlist:${jellyfinId(31)}`));

@@ -332,6 +332,15 @@ test("a clip whose token fails the integrity check for both client ids loads, an
   expect(trouble.message).toMatch(/integrity.*plugins\.twitch\.clientId.*plugins\.twitch\.proxy/);
 });
 
+test.each([LIVE, VIDEO, CLIP])("refused tokens of %s do not stop loads", async (link) => {
+  const outcome = { json: { errors: [{ message: "failed integrity check" }] } };
+  const isWorking = stand.site.fail({ at: GQL, outcome });
+  for (let count = 0; count < 6; count++) await troubleWith(bench.resolve("twitch", encodedWith(link)));
+  isWorking();
+  expect((await troubleWith(bench.resolve("twitch", encodedWith(link)))).message).toContain("circuit breaker");
+  for (const each of [LIVE, VIDEO, CLIP]) expect(await bench.loadTracks("twitch", each)).toHaveLength(1);
+});
+
 test("an operator's client id that fails the integrity check is not replaced", async () => {
   bench = await start({ options: { clientId: stand.clientId } });
   stand.distrusted.add(stand.clientId);

@@ -9,10 +9,26 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 const { stream, packets } = readCodecFixture("aac");
 
 test("the AAC decoder without the optional package reports what to install", async () => {
-  const attempt = createAacDecoder(stream, { load: () => Promise.reject(new Error("Cannot find module")) });
+  const attempt = createAacDecoder(stream, { load: () => import("@tonearm/missing" as string) });
   await expect(attempt).rejects.toMatchObject({
     code: "codec-unavailable",
-    message: expect.stringContaining("npm install @napi-rs/webcodecs"),
+    message: expect.stringMatching(/is not installed; run "npm install @napi-rs\/webcodecs"$/),
+  });
+});
+
+const tooNew = new Error("libm.so.6: version `GLIBC_2.38' not found\nRequire stack:\n- /x");
+const notThere = Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND", cause: tooNew });
+
+test.each([
+  ["itself", tooNew],
+  ["among its causes", new Error("Cannot find native binding.", { cause: notThere })],
+])("the AAC decoder reports why the optional package cannot be loaded, %s", async (_, cause) => {
+  const attempt = createAacDecoder(stream, { load: () => Promise.reject(cause) });
+  const reason = "is installed but cannot be loaded: libm.so.6: version `GLIBC_2.38' not found; run";
+  await expect(attempt).rejects.toMatchObject({
+    code: "codec-unavailable",
+    message: expect.stringContaining(reason),
+    cause,
   });
 });
 
