@@ -62,7 +62,8 @@ export class AbsentSources {
       return undefined;
     }
     const prefix = source.claims.prefixes?.find((start) => PREFIX.test(start) && identifier.startsWith(start));
-    const asked = `${source.name} ${prefix ?? ""}`;
+    // A source that is off is told once; the prefixes of one that does not exist are told one by one.
+    const asked = source.refused === "links" ? `${source.name} ${prefix ?? ""}` : source.name;
     if (!this.#warnedSources.has(asked))
       this.#logger.warn(source.reason, prefix === undefined ? {} : { asked: prefix });
     this.#warnedSources.add(asked);
