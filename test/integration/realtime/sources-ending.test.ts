@@ -78,8 +78,8 @@ async function expectReported(call: MusicCall, reason: "finished" | "loadFailed"
 /** The paragraphs of the exception's message, sorted: clients are asked as the player script is ready or not. */
 function partsOf({ bot }: MusicCall): string[] {
   const [event] = bot.events("TrackExceptionEvent");
-  const { message } = event?.exception as { readonly message: string }; // the event has one
-  return message.split("\n\n").sort();
+  const exception = event?.exception as { readonly message: string } | undefined;
+  return (exception?.message ?? "").split("\n\n").sort();
 }
 
 async function expectNextPlays(call: MusicCall, identifier: string): Promise<void> {
