@@ -50,7 +50,7 @@ export function decoderCheck(name: string, stream: AudioStream): Check {
         const decoder = await createDecoder(stream);
         decoder.close();
       } catch (error) {
-        if (error instanceof NodeError && error.code === "codec-unavailable") return unavailable(name);
+        if (error instanceof NodeError && error.code === "codec-unavailable") return unavailable(name, error);
         throw error;
       }
       return LOADED;
@@ -129,10 +129,6 @@ function wakeAt(dueMs: number): Promise<void> {
   });
 }
 
-function unavailable(name: string): CheckResult {
-  return {
-    status: "warn",
-    found: "the decoder is not installed",
-    advice: `${name} will not play; install it without --omit=optional`,
-  };
+function unavailable(name: string, { message }: NodeError): CheckResult {
+  return { status: "warn", found: message, advice: `${name} will not play; install without --omit=optional` };
 }

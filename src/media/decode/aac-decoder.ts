@@ -94,8 +94,12 @@ export async function createAacDecoder(
 /** Why the package did not load, and the remedy. */
 function troubleOf(error: unknown): string {
   // The package tries several libraries, and puts what was wrong with each into the causes.
-  const reason = causesOf(error).findLast((cause) => !isMissing(cause));
+  const causes = causesOf(error);
+  const reason = causes.findLast((cause) => !isMissing(cause));
   if (reason === undefined) return `is not installed; run "npm install ${AAC_PACKAGE}"`;
+  if (reason === error && causes.length > 1) {
+    return `is installed without a library for this machine; run "npm install ${AAC_PACKAGE}" again`;
+  }
   const [line = ""] = (reason instanceof Error ? reason.message : String(reason)).split("\n");
   return `is installed but cannot be loaded: ${line.slice(0, REASON_LENGTH_MAX)}; run "npm install ${AAC_PACKAGE}" again`;
 }

@@ -3,8 +3,8 @@
 import { register } from "node:module";
 
 const hooks = `export async function resolve(name, context, next) {
-  if (name === "@napi-rs/webcodecs") throw new Error("no build for this machine");
-  return next(name, context);
+  // Not found, as Node.js says it.
+  return next(name === "@napi-rs/webcodecs" ? "@napi-rs/webcodecs-missing" : name, context);
 }`;
 register(`data:text/javascript,${encodeURIComponent(hooks)}`);
 await import("../../../dist/node/src/media/main.js");

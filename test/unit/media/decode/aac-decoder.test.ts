@@ -32,6 +32,14 @@ test.each([
   });
 });
 
+test("the AAC decoder reports that the optional package has no library for this machine", async () => {
+  const missing = Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
+  const cause = new Error("Cannot find native binding. Please try again.", { cause: missing });
+  await expect(createAacDecoder(stream, { load: () => Promise.reject(cause) })).rejects.toMatchObject({
+    message: expect.stringMatching(/is installed without a library for this machine; run "npm install [^"]*" again$/),
+  });
+});
+
 /** A package whose decoder does only what the test says. */
 function fakePackage(onDecode: (output: (data: object) => void) => void) {
   class AudioDecoder {
