@@ -27,6 +27,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 const EMPTY_WHEN_WELL = [
   "Audible gaps, by cause A",
   "Inputs and plugins B",
+  "Inputs and plugins D",
   "Missing frames, by cause A",
   "Open circuit breakers A",
   "Voice connections closed by Discord A",
