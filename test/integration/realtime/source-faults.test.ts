@@ -185,7 +185,7 @@ describe("soundcloud answers", () => {
 });
 
 const YOUTUBE_FAULTS: [what: string, outcome: SiteOutcome, severity: string, cause: string][] = [
-  ["401", { status: 401 }, "common", "Invalid status code for search response: 401"],
+  ["401", { status: 401 }, "suspicious", "Invalid status code for search response: 401"],
   ["403", { status: 403 }, "suspicious", "Invalid status code for search response: 403"],
   ["503", { status: 503 }, "suspicious", "Invalid status code for search response: 503"],
   ["a page where JSON was meant", { text: "<!doctype html>" }, "suspicious", "the search response of YouTube is no"],

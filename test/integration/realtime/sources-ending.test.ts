@@ -114,7 +114,7 @@ describe.concurrent("a track", () => {
     const clients = ["TV_SAMSUNG", "VISIONOS", "WEB", "WEBEMBEDDED"];
     await expectReported(call, "loadFailed", { severity: "common", cause: `SourceError: ${reason}` });
     expect(partsOf(call)).toEqual([ALL_FAILED, ...clients.map((name) => `Client [${name}] failed: ${reason}`)].sort());
-    await expectNextPlays(call, "https://www.twitch.tv/videos/123456789");
+    await expectNextPlays(call, "https://clips.twitch.tv/BraveStandIn-aB3_x");
   });
 
   it("an HLS track whose link is refused and not replaced ends after the received audio", async ({
