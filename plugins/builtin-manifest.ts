@@ -6,6 +6,9 @@ import type { Claims, OptionSchema, TrackField } from "../src/plugin-api/plugin.
 /** A source as known before its plugin runs. */
 export type SourceClaims = Claims & { readonly name: string; readonly fields?: readonly TrackField[] };
 
+/** The `userAgent` of plugins whose sites answer browsers. */
+export const FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0";
+
 export interface BuiltinManifest {
   readonly name: string;
   readonly version: string;

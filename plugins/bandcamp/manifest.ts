@@ -1,7 +1,7 @@
 // The plugin's option and its identifier claims, known to the main thread before the plugin thread starts. Main and
 // plugin threads.
 
-import type { BuiltinManifest } from "../builtin-manifest.ts";
+import { type BuiltinManifest, FIREFOX } from "../builtin-manifest.ts";
 
 export const BANDCAMP_MANIFEST = {
   name: "bandcamp",
@@ -16,7 +16,7 @@ export const BANDCAMP_MANIFEST = {
       meaning: "how many of an artist's releases are loaded for a link to the artist, newest first; each is a page",
     },
   },
-  userAgent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  userAgent: FIREFOX,
   siteHosts: ["bcbits.com"],
   sources: [{ name: "bandcamp", prefixes: ["bcsearch:"], hosts: ["bandcamp.com", "*.bandcamp.com"] }],
 } as const satisfies BuiltinManifest;

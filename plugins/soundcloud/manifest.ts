@@ -1,7 +1,7 @@
 // The SoundCloud plugin's options and its source's identifier claims, known before the plugin's thread starts. Plain
 // data. Main and plugin threads.
 
-import type { BuiltinManifest } from "../builtin-manifest.ts";
+import { type BuiltinManifest, FIREFOX } from "../builtin-manifest.ts";
 
 export const SOUNDCLOUD_MANIFEST = {
   name: "soundcloud",
@@ -43,7 +43,7 @@ export const SOUNDCLOUD_MANIFEST = {
       meaning: "entries of a user's tracks, likes or reposts that are loaded; one request for every 200 of them",
     },
   },
-  userAgent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  userAgent: FIREFOX,
   siteHosts: ["soundcloud.com", "sndcdn.com", "soundcloud.cloud"],
   sources: [
     {

@@ -17,7 +17,8 @@ export function isTreeMap(tree: PlainTree | undefined): tree is PlainTreeMap {
 
 /** Whether any text in it is not empty. */
 export function hasText(tree: PlainTree | undefined): boolean {
-  if (tree === undefined || typeof tree === "string") return tree !== undefined && tree !== "";
+  if (tree === undefined) return false;
+  if (typeof tree === "string") return tree !== "";
   return Object.values(tree).some(hasText);
 }
 

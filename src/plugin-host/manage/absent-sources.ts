@@ -36,7 +36,7 @@ interface AbsentSourcesOptions {
 export class AbsentSources {
   readonly #sources: readonly AbsentSource[];
   readonly #logger: Logger;
-  /** Names with the prefix, of those that the sources claim. */
+  /** Names of sources that were warned of; with the prefix for those that do not exist. */
   readonly #warnedSources = new Set<string>();
   readonly #warnedPrefixes = new BoundedMap<string, true>(WARNED_MAX);
   readonly #warnings: AccountBuckets;
