@@ -4,7 +4,21 @@
 import type { Claims, OptionSchema, TrackField } from "../src/plugin-api/plugin.ts";
 
 /** A source as known before its plugin runs. */
-export type SourceClaims = Claims & { readonly name: string; readonly fields?: readonly TrackField[] };
+export type SourceClaims = Claims & {
+  readonly name: string;
+  readonly fields?: readonly TrackField[];
+  readonly isMirrored?: boolean;
+};
+
+/** The additional fields of the tracks of LavaSrc's sources, in their order (protocol-v4.md section 5.4). */
+export const ALBUM_FIELDS = [
+  { name: "albumName", type: "optionalText" },
+  { name: "albumUrl", type: "optionalText" },
+  { name: "artistUrl", type: "optionalText" },
+  { name: "artistArtworkUrl", type: "optionalText" },
+  { name: "previewUrl", type: "optionalText" },
+  { name: "isPreview", type: "flag" },
+] as const satisfies readonly TrackField[];
 
 /** The `userAgent` of plugins whose sites answer browsers. */
 export const FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0";

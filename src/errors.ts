@@ -46,6 +46,8 @@ export const ERROR_FAULTS = {
   "media-unknown-format": "caller",
   "media-unsupported-codec": "caller",
   "memory-exhausted": "remote",
+  "mirror-needed": "caller",
+  "mirror-not-found": "caller",
   "network-allow-invalid": "environment",
   "node-draining": "environment",
   "node-overloaded": "environment",

@@ -57,6 +57,8 @@ export interface PluginManifest {
 export interface SourceManifest extends Claims {
   readonly name: string;
   readonly fields: readonly TrackField[];
+  /** Its tracks are played from other sources. Default: false. */
+  readonly isMirrored?: boolean | undefined;
 }
 
 /** How a link of a track is requested, as in `ResolveRequest`. */
@@ -83,8 +85,11 @@ export type PluginAnswer =
     }
   | { readonly kind: "reference"; readonly identifier: string };
 
-/** Where the audio is: a link, or another source's identifier to play. */
-export type PluginLink = Omit<SiteLink, "isOwnServer"> | { readonly kind: "reference"; readonly identifier: string };
+/** Where the audio is: a link, another source's identifier to play, or wherever else the same recording is. */
+export type PluginLink =
+  | Omit<SiteLink, "isOwnServer">
+  | { readonly kind: "reference"; readonly identifier: string }
+  | { readonly kind: "mirror"; readonly isrc: string | undefined };
 
 /** The result of a call to the plugin. */
 export interface PluginReturn {

@@ -223,6 +223,12 @@ export interface Source extends Claims {
   /** Additional fields of its encoded tracks, in order. Only append new fields, or older encoded tracks break. */
   readonly fields?: readonly TrackField[];
   /**
+   * True: its site has no audio for the node, and its tracks are played as the same recordings from other sources
+   * (`plugins.lavasrc.providers`). `resolve` answers `mirror`. Tracks with `isPreview: true` among their `fields` are
+   * played themselves. Default: false.
+   */
+  readonly isMirrored?: boolean;
+  /**
    * Loads what an identifier refers to. Undefined: the identifier is not for this source, and the next one is asked.
    * Rejects with a SourceError; any other error is reported as a fault of the plugin. All sources that are asked for
    * one identifier have 20 s together.
@@ -336,7 +342,12 @@ export type Playable =
    * Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). Fails
    * for a client that may not use that source.
    */
-  | { readonly kind: "reference"; readonly identifier: string };
+  | { readonly kind: "reference"; readonly identifier: string }
+  /**
+   * For a source with `isMirrored`: another source's track of the same recording is to be played. `isrc`: the
+   * recording's code (ISO 3901), where the source knows it and the track does not have it.
+   */
+  | { readonly kind: "mirror"; readonly isrc?: string | undefined };
 
 /** Returns members to add to `pluginInfo`. Called for every track and playlist, so it must be fast. */
 export interface PluginInfoModifier {

@@ -6,13 +6,13 @@ import { type ErrorCode, NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
+import { searchTextOf } from "../../recordings/recording-words.ts";
+import { hasSameIsrc, isSameRecording } from "../../recordings/same-recording.ts";
 import { decodeTrack, type Track } from "../../track/track.ts";
 import type { TrackInfo } from "../../track/track-info.ts";
 import { isWritten, readPart } from "../../track/written-tracks.ts";
 import type { AllowedSources } from "../access/identity.ts";
 import type { LoadResult } from "./load-result.ts";
-import { searchTextOf } from "./recording-words.ts";
-import { hasSameIsrc, isSameRecording } from "./same-recording.ts";
 import type { LoadOptions } from "./track-loader.ts";
 
 /** How long one look for a track takes at most, shared out among the prefixes that are left. */

@@ -171,7 +171,7 @@ export class PluginWorker {
   }
 
   #lifeOf(found: PluginLink): number {
-    if (found.kind === "reference") return LINKS.ttlMs;
+    if (found.kind !== "link") return LINKS.ttlMs;
     const { expiresAtEpochMs } = found;
     return expiresAtEpochMs === undefined
       ? LINKS.ttlMs
@@ -224,12 +224,18 @@ function requestOf(
   return { track, userData, reason, status, variant };
 }
 
+/** Undefined for anything else. */
+function isrcOf(isrc: unknown): string | undefined {
+  return typeof isrc === "string" && /^[a-z\d-]{12,16}$/i.test(isrc) ? isrc : undefined;
+}
+
 /** Validates a plugin's link before it leaves the thread: the audio threads rely on its form. */
 function checkedLink(
   playable: Playable,
   { egress, userAgent }: { readonly egress: Egress; readonly userAgent: string | undefined },
 ): PluginLink {
   if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
+  if (playable.kind === "mirror") return { kind: "mirror", isrc: isrcOf(playable.isrc) };
   const { url, headers = {}, expiresAtMs, variant, rangeStep } = playable;
   if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
     throw new Error("resolve answered no link, or one too long");

@@ -158,8 +158,8 @@ class LivingPlugin {
     host.endSetUp();
     this.#onCommand = this.#server(host);
     const sources = [...host.sources.values()].map((source) => {
-      const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [] } = source;
-      return { name, prefixes, hosts, endings, words, fields };
+      const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [], isMirrored = false } = source;
+      return { name, prefixes, hosts, endings, words, fields, ...(isMirrored && { isMirrored }) };
     });
     const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
     port.postMessage({ type: "ready", manifest });

@@ -7,7 +7,7 @@ import { toJsonInteger } from "../../lib/json.ts";
 import type { JsonMembers, PluginInfoModifier, Source, SourceAnswer, SourceTrack } from "../../plugin-api/plugin.ts";
 import { cutToFit } from "../../track/encoded-track.ts";
 import { createTrack, type Track } from "../../track/track.ts";
-import { type FieldOfTrack, fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../../track/track-details.ts";
+import { fieldsOfTrack, type TrackDetails, UNKNOWN_LENGTH_MS } from "../../track/track-details.ts";
 import { readPart, type WrittenTracks, writeTracks } from "../../track/written-tracks.ts";
 
 /** Further tracks of a list are left out. */
@@ -98,7 +98,7 @@ export function toSourceTrack({
     lengthMs: Number(length) === Number(UNKNOWN_LENGTH_MS) ? undefined : Number(length),
     // Plain JSON by its making.
     pluginInfo: pluginInfo as NonNullable<SourceTrack["pluginInfo"]>,
-    fields: details?.kind === "fields" ? valuesOf(details.fields) : undefined,
+    fields: fieldValuesOf(details),
   };
 }
 
@@ -164,6 +164,9 @@ function detailsOf({ fields: values }: SourceTrack, { fields = [] }: Source): Tr
   return fields.length === 0 ? { kind: "none" } : { kind: "fields", fields: fieldsOfTrack(fields, values) };
 }
 
-function valuesOf(fields: readonly FieldOfTrack[]): NonNullable<SourceTrack["fields"]> {
-  return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+function fieldValuesOf(details: TrackDetails | undefined): SourceTrack["fields"] {
+  if (details?.kind === "fields") return Object.fromEntries(details.fields.map(({ name, value }) => [name, value]));
+  if (details?.kind !== "album") return undefined;
+  const { kind: _kind, ...album } = details;
+  return album;
 }

@@ -3,7 +3,6 @@
 
 import { expect, test } from "vitest";
 import { toWireError } from "../../../src/bridge/wire-error.ts";
-import { isSameRecording } from "../../../src/control/sources/same-recording.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { escapeControls } from "../../../src/lib/escape-controls.ts";
 import { redactText } from "../../../src/lib/redact-text.ts";
@@ -11,6 +10,7 @@ import { parseAttributes } from "../../../src/media/demux/hls/hls-attributes.ts"
 import { looseContentRangeOf } from "../../../src/media/input/http-headers.ts";
 import { parseStreamTitle } from "../../../src/media/input/icy-metadata.ts";
 import { CookieJar } from "../../../src/plugin-api/plugin.ts";
+import { isSameRecording } from "../../../src/recordings/same-recording.ts";
 
 const LENGTH = 200_000;
 const RECORDING = { title: "x", author: "y", length: 1000, isStream: false, isrc: null };

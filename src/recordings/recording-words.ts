@@ -1,5 +1,5 @@
 // The words of titles and artists as sites write them, without what says nothing about the recording ("Official
-// Video", "- Topic", "feat. …"). Main thread; used by same-recording.ts and for the text of a search.
+// Video", "- Topic", "feat. …"). Any thread; used by same-recording.ts and for the text of a search.
 
 /** Characters of a title or an artist that are read. */
 const TEXT_LENGTH_MAX = 300;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { searchTextOf } from "../../../../src/control/sources/recording-words.ts";
-import { type ComparedTrack, isSameRecording } from "../../../../src/control/sources/same-recording.ts";
-import { UNKNOWN_LENGTH_MS } from "../../../../src/track/track-details.ts";
+import { searchTextOf } from "../../../src/recordings/recording-words.ts";
+import { type ComparedTrack, isSameRecording } from "../../../src/recordings/same-recording.ts";
+import { UNKNOWN_LENGTH_MS } from "../../../src/track/track-details.ts";
 
 /** Title, author and seconds. */
 type Side = readonly [title: string, author: string, seconds: number];

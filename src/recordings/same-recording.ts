@@ -1,7 +1,7 @@
 // Whether two tracks of different sites are the same recording: a plain comparison of titles, artists and lengths.
-// Rather a recording that is missed than another song, or another version of it. Main thread; used by fallbacks.ts.
+// Rather a recording that is missed than another song, or another version of it. Any thread.
 
-import type { TrackInfo } from "../../track/track-info.ts";
+import type { TrackInfo } from "../track/track-info.ts";
 import {
   artistWordsOf,
   featuredWordsOf,
@@ -41,6 +41,21 @@ export function isSameRecording(a: ComparedTrack, b: ComparedTrack): boolean {
   const share = titleShare(a, b);
   if (share === 1) return true;
   return lengths === "same" && artists === "same" && share >= TITLE_SHARE_MIN;
+}
+
+export interface RecordingScore {
+  /** 0 to 1; 0: not the same recording, or not surely. */
+  readonly score: number;
+  /** Why, for people: `same ISRC`. Empty where the score is 0. */
+  readonly reasons: readonly string[];
+}
+
+/** How sure it is that the candidate is the wanted recording. */
+export function scoreRecording(wanted: ComparedTrack, candidate: ComparedTrack): RecordingScore {
+  if (!isSameRecording(candidate, wanted)) return { score: 0, reasons: [] };
+  return hasSameIsrc(wanted, candidate)
+    ? { score: 1, reasons: ["same ISRC"] }
+    : { score: 0.8, reasons: ["same title, artist and length"] };
 }
 
 /** Both name the same recording by its code (ISO 3901), with or without dashes. */
