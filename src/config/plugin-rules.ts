@@ -17,16 +17,22 @@ const SHOWN_NAMES_MAX = 20;
  * options our plugins accept.
  */
 export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
+  "applemusic",
+  "audius",
   "bandcamp",
+  "deezer",
   "dunctebot",
   "getyarn",
   "jellyfin",
+  "jiosaavn",
   "lavasrc",
   "podcasts",
   "radio",
   "soundcloud",
   "speech",
+  "spotify",
   "subsonic",
+  "tidal",
   "twitch",
   "youtube",
   "ytdlp",
@@ -34,14 +40,15 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
 
 /** Artifacts of Lavalink's plugins, and our built-in replacements for them, or for the part that the node supports. */
 export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
-  "lavasrc-plugin": ["speech", "ytdlp"],
+  "jiosaavn-plugin": ["jiosaavn"],
+  "lavasrc-plugin": ["spotify", "applemusic", "deezer", "tidal", "jiosaavn", "speech", "ytdlp"],
   "skybot-lavalink-plugin": ["speech", "getyarn"],
   "youtube-plugin": ["youtube"],
 };
 
 /** Plugins of Lavalink of which only these sources are built in. */
 const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
-  "lavasrc-plugin": "flowery-tts and ytdlp",
+  "lavasrc-plugin": "Spotify, Apple Music, Deezer, Tidal, JioSaavn, flowery-tts and ytdlp",
   "skybot-lavalink-plugin": "speak and getyarn.io",
 };
 
@@ -59,7 +66,8 @@ export function completedPlugins(values: PluginValues, context: PluginContext): 
   const unknown = values.javaNames.filter((name) => !Object.hasOwn(BUILT_IN_FOR_JAVA, name));
   if (unknown.length > 0) {
     context.warn(
-      `lavalink.plugins: Java plugins cannot run in Tonearm, and it has no built-in replacement for ${listed(unknown)}`,
+      "lavalink.plugins: Java plugins cannot run in Tonearm (remove them; docs/plugins.md says how to replace one), " +
+        `and it has no built-in replacement for ${listed(unknown)}`,
     );
   }
   for (const name of values.javaNames) {

@@ -310,7 +310,11 @@ function misplacedPlugin(names: readonly string[]): { readonly name: string; rea
 
 function noSource(names: readonly string[]): string {
   const isSource = names.length === 4 && canonicalName(names.join(".")).startsWith("lavalink.server.sources.");
-  return isSource ? ": Tonearm has no such source (a plugin in tonearm.plugins may add one)" : "";
+  if (!isSource) return "";
+  const name = canonicalName(names[3] ?? "");
+  return BUILT_IN_PLUGINS.has(name)
+    ? `; plugins.${name}.enabled turns this source on and off`
+    : ": Tonearm has no such source (a plugin in tonearm.plugins may add one)";
 }
 
 /** A misspelt path, or the only one that differs by names left out or added above the last name. */

@@ -137,13 +137,16 @@ export class Plugins implements LinkSource {
     return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
   }
 
-  /** For `/v4/info`: names and versions of the working plugins, with their aliases. */
+  /** For `/v4/info`: names and versions of the working plugins, with their aliases; of each name the first. */
   get infos(): readonly { readonly name: string; readonly version: string }[] {
-    return this.#plugins.flatMap(({ runner, manifest }) => {
-      if (manifest === undefined || runner.state === "off") return [];
-      const { name, version, aliases } = manifest;
-      return [{ name, version }, ...aliases];
-    });
+    const byName = new Map<string, { readonly name: string; readonly version: string }>();
+    for (const { runner, manifest } of this.#plugins) {
+      if (manifest === undefined || runner.state === "off") continue;
+      for (const { name, version } of [manifest, ...manifest.aliases]) {
+        if (!byName.has(name)) byName.set(name, { name, version });
+      }
+    }
+    return [...byName.values()];
   }
 
   /** The hosts of each source, as far as its plugin has said. */
@@ -209,7 +212,8 @@ export class Plugins implements LinkSource {
       const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      if (found.kind === "mirror") throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
+      if (found.kind === "mirror")
+        throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
       // A track that is about to play does not wait behind the loads of its client.
       const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
       const other = await this.#trackOf(found.identifier, { ...options, owner: links });

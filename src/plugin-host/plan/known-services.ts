@@ -8,43 +8,10 @@ interface Service {
   readonly prefixes: readonly string[];
   /** Of its pages, none of which is audio. */
   readonly hosts: readonly string[];
-  /** What plays it nevertheless. */
-  readonly advice?: string;
 }
 
 /** A plugin of the operator's own may provide them. */
 export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
-  {
-    name: "spotify",
-    title: "Spotify",
-    prefixes: ["spsearch:", "sprec:", "spprev:", "spotify:"],
-    hosts: [
-      ...[
-        "open.spotify.com",
-        "www.open.spotify.com",
-        "play.spotify.com",
-        "embed.spotify.com",
-        "podcasters.spotify.com",
-        "creators.spotify.com",
-      ],
-      ...["spotify.com", "www.spotify.com", "spotify.link", "spotify.app.link"],
-    ],
-  },
-  {
-    name: "applemusic",
-    title: "Apple Music",
-    prefixes: ["amsearch:", "amprev:"],
-    hosts: ["music.apple.com", "*.music.apple.com", "geo.itunes.apple.com"],
-  },
-  {
-    name: "deezer",
-    title: "Deezer",
-    prefixes: ["dzsearch:", "dzisrc:", "dzrec:", "dzprev:"],
-    hosts: [
-      ...["deezer.com", "www.deezer.com", "m.deezer.com", "link.deezer.com", "widget.deezer.com"],
-      ...["deezer.page.link", "dzr.page.link"],
-    ],
-  },
   {
     name: "yandexmusic",
     title: "Yandex Music",
@@ -58,23 +25,10 @@ export const SERVICES_WITHOUT_SOURCE: readonly Service[] = [
     hosts: ["vk.com", "www.vk.com", "m.vk.com", "vk.ru", "www.vk.ru", "m.vk.ru"],
   },
   {
-    name: "tidal",
-    title: "Tidal",
-    prefixes: ["tdsearch:", "tdrec:"],
-    hosts: ["tidal.com", "www.tidal.com", "listen.tidal.com", "desktop.tidal.com", "embed.tidal.com", "tidal.link"],
-  },
-  {
     name: "qobuz",
     title: "Qobuz",
     prefixes: ["qbsearch:", "qbisrc:", "qbrec:"],
     hosts: ["qobuz.com", "www.qobuz.com", "open.qobuz.com", "play.qobuz.com"],
-  },
-  {
-    name: "jiosaavn",
-    title: "JioSaavn",
-    prefixes: ["jssearch:", "jsrec:", "jsprev:"],
-    hosts: [],
-    advice: "plugins.ytdlp plays its links",
   },
   {
     name: "pandora",
@@ -105,6 +59,13 @@ export const SITES_OF_YTDLP: ReadonlyMap<string, string> = new Map([
 
 /** Hosts of pages, beside those that a source takes itself: nothing on them is audio. By the name of the source. */
 export const FURTHER_PAGES: Readonly<Record<string, readonly string[]>> = {
+  spotify: [
+    ...["spotify.com", "www.spotify.com", "www.open.spotify.com", "play.spotify.com", "embed.spotify.com"],
+    ...["podcasters.spotify.com", "creators.spotify.com"],
+  ],
+  applemusic: ["*.music.apple.com"],
+  deezer: ["widget.deezer.com"],
+  tidal: ["embed.tidal.com", "desktop.tidal.com", "tidal.link"],
   youtube: ["youtube-nocookie.com", "www.youtube-nocookie.com", "gaming.youtube.com", "tv.youtube.com"],
   soundcloud: ["soundcloud.app.goo.gl", "snd.sc"],
   twitch: ["player.twitch.tv"],

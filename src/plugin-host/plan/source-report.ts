@@ -85,9 +85,9 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
         },
       }));
     }),
-    ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts, advice = ADD_PLUGIN }) => ({
+    ...SERVICES_WITHOUT_SOURCE.map(({ name, title, prefixes, hosts }) => ({
       name,
-      reason: `Tonearm has no source for ${title}: its searches find nothing${hosts.length > 0 ? ", its links are refused" : ""} (${advice})`,
+      reason: `Tonearm has no source for ${title}: its searches find nothing, its links are refused (${ADD_PLUGIN})`,
       refused: "links" as const,
       claims: { prefixes, hosts },
     })),

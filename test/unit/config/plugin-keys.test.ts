@@ -211,7 +211,8 @@ describe("lavalink.plugins", () => {
   test("Java plugins without a built-in replacement are warned of, once", () => {
     const known = Object.keys(BUILT_IN_FOR_JAVA).map((name) => `g:${name}:1`);
     expect(load(list("a:b:1", ...known, "c:d:1")).warnings).toEqual([
-      "lavalink.plugins: Java plugins cannot run in Tonearm, and it has no built-in replacement for b, d",
+      "lavalink.plugins: Java plugins cannot run in Tonearm (remove them; docs/plugins.md says how to replace one), " +
+        "and it has no built-in replacement for b, d",
     ]);
   });
 
@@ -220,7 +221,8 @@ describe("lavalink.plugins", () => {
     const { warnings, notes } = load(text);
     expect(warnings).toEqual([]);
     expect(notes).toEqual([
-      "lavalink.plugins: instead of lavasrc-plugin, Tonearm has only flowery-tts and ytdlp built in",
+      "lavalink.plugins: instead of lavasrc-plugin, Tonearm has only Spotify, Apple Music, Deezer, Tidal, JioSaavn, " +
+        "flowery-tts and ytdlp built in",
       "lavalink.plugins: instead of skybot-lavalink-plugin, Tonearm has only speak and getyarn.io built in",
     ]);
     expect(load(list("com.dunctebot:tts-plugin:1")).warnings).toEqual([expect.stringContaining("for tts-plugin")]);
