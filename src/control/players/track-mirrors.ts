@@ -1,4 +1,4 @@
-// What a player does about a track that its own source does not play: looks for the same recording elsewhere, and for
+// The part of a player that handles a track that its own source does not play: it looks for the same recording elsewhere, and for
 // the next one when that fails, also in the middle. Main thread; one per player. Where and how:
 // control/sources/mirrors.ts.
 
@@ -57,7 +57,7 @@ export class TrackMirrors {
     return this.#isSearching;
   }
 
-  /** Whether it has no audio of its own, and nothing to play instead so far. */
+  /** Whether its source has no audio, and nothing plays instead so far. */
   isNeeded({ track, mirror }: LoadedTrack): boolean {
     return mirror === undefined && this.#options.mirrors?.isNeeded(track) === true;
   }

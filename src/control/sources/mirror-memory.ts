@@ -1,5 +1,4 @@
-// What has been found out about recordings that are played from elsewhere, so that a track that is played again is not
-// looked for again. Main thread; used by mirrors.ts.
+// Remembers from where recordings were played, so that a track that is played again is not looked for again. Main thread; used by mirrors.ts.
 
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";

@@ -1,5 +1,5 @@
-// Plays tracks from other sources: those whose own source has no audio (mirrors), and those that could not be played
-// from their own (`fallback`). Finds the same recording, and remembers it. Main thread; one for the node, used by
+// Plays tracks from other sources: those whose source has no audio (mirrors), and those that their source could not
+// play (`fallback`). Finds the same recording, and remembers it. Main thread; one for the node, used by
 // players.
 
 import type { SiteTrack } from "../../bridge/playable-input.ts";
@@ -90,12 +90,12 @@ export class Mirrors {
     this.#memory = new MirrorMemory(options.clock);
   }
 
-  /** Of tracks that have no audio of their own. */
+  /** Counts of tracks whose source has no audio. */
   get mirrorCounts(): readonly MirrorCount[] {
     return [...this.#counts.mirrors.values()];
   }
 
-  /** Of tracks that could not be played from their own source. */
+  /** Counts of tracks that their source could not play. */
   get fallbackCounts(): readonly MirrorCount[] {
     return [...this.#counts.fallbacks.values()];
   }
@@ -105,7 +105,7 @@ export class Mirrors {
     return this.#providers.mirrored;
   }
 
-  /** Whether the track has no audio of its own. */
+  /** Whether the track's source has no audio for it. */
   isNeeded(track: Track): boolean {
     return this.#providers.isMirrored(track.info.sourceName) && !track.info.isStream && !isPreview(track);
   }
@@ -146,7 +146,7 @@ export class Mirrors {
     this.#providers.warn();
   }
 
-  /** What was found earlier, if it still holds. */
+  /** The earlier outcome, if it is still valid. */
   async #recall(track: Track, request: MirrorRequest & { endMs: number }): Promise<MirrorResult | undefined> {
     const known = this.#memory.outcomeOf(track);
     if (known === undefined) return undefined;
