@@ -7,7 +7,7 @@ import { parseTemplate, type SearchTemplate } from "../../recordings/search-temp
 import type { AllowedSources } from "../access/identity.ts";
 
 /** The key of the searches for tracks of mirrored sources. */
-export const PROVIDERS_PATH = "plugins.lavasrc.providers";
+const PROVIDERS_PATH = "plugins.lavasrc.providers";
 const DEFAULT_PROVIDERS = [
   'ytmsearch:"%ISRC%"',
   "ytmsearch:%QUERY%",

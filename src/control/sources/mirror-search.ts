@@ -5,7 +5,7 @@ import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Owner } from "../../lib/owners.ts";
+import { type Owner, playingOwnerOf } from "../../lib/owners.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Logger } from "../../log/log.ts";
 import { scoreRecording } from "../../recordings/same-recording.ts";
@@ -172,7 +172,7 @@ export class MirrorSearch {
     const allowed = this.#allowed;
     try {
       return await withinTime({ clock, signal, timeoutMs }, (bounded) => {
-        return loader.load(identifier, { owner, signal: bounded, allowed });
+        return loader.load(identifier, { owner: playingOwnerOf(owner), signal: bounded, allowed });
       });
     } catch (error) {
       signal.throwIfAborted();

@@ -24,7 +24,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { greediest } from "../../lib/greediest.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { accountOf, type Owner, type WorkOptions } from "../../lib/owners.ts";
+import { type Owner, playingOwnerOf, type WorkOptions } from "../../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
@@ -212,9 +212,7 @@ export class Plugins implements LinkSource {
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
       if (found.kind === "mirror")
         throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
-      // A track that is about to play does not wait behind the loads of its client.
-      const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
-      const other = await this.#trackOf(found.identifier, { ...options, owner: links });
+      const other = await this.#trackOf(found.identifier, { ...options, owner: playingOwnerOf(owner) });
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
       ({ sourceName, encoded, userData } = input.track);
