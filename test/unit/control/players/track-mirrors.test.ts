@@ -233,8 +233,9 @@ describe("a track that cannot be started", () => {
     await play();
     report(1000);
     sayException();
+    expect(received()).toEqual(["TrackException This video is private"]);
     workers.say({ type: "trackEnded", trackId: 1, reason: "finished" });
-    expect([received(), searches]).toEqual([["TrackException This video is private", "TrackEnd finished"], []]);
+    expect([received(), searches]).toEqual([["TrackEnd finished"], []]);
   });
 
   test("an exception after which the track ends otherwise is reported before its end", async () => {

@@ -370,9 +370,9 @@ describe("the track of a source without audio", () => {
   });
 
   test("previews, and tracks of other sources without audio, are no candidates", async () => {
-    mirrored = ["spotify", "deezer"];
-    answers.set("ytsearch", result("youtube", "part", { pluginInfo: { isPreview: true } }));
-    answers.set("scsearch", result("deezer", "d"));
+    mirrored = ["spotify", "charts"];
+    answers.set("ytsearch", result("soundcloud", "part", { pluginInfo: { isPreview: true } }));
+    answers.set("scsearch", result("charts", "c"));
     answers.set("bcsearch", { kind: "track", track: trackOf("bandcamp", { length: 30_000 }) });
     expect(await find(TRACK)).toContain("not found");
     expect(resolved).toEqual([]);
@@ -389,16 +389,19 @@ describe("the track of a source without audio", () => {
   test("a provider whose results are all refused is passed over, and the client is told why", async () => {
     const refusal = new NodeError("site-unavailable", "HTTP 404");
     for (const identifier of ["1", "2", "3", "4"]) links.set(identifier, refusal);
-    answers.set("scsearch", search(...["1", "2", "3", "4"].map((identifier) => ({ identifier }))));
+    const found = search(...["1", "2", "3", "4"].map((identifier) => ({ identifier })));
+    answers.set("ytmsearch", found);
+    answers.set("scsearch", found);
     answers.set("ytsearch", new NodeError("site-changed", "a challenge page instead of results"));
     answers.set("bcsearch", result("bandcamp", "b"));
     expect(await find(TRACK)).toEqual(["bandcamp", "b"]);
     // A handful of each search, and what was refused once is not asked again.
-    expect(resolved).toEqual(["1", "2", "3", "b"]);
+    expect(resolved).toEqual(["1", "2", "3", "4", "b"]);
     answers.delete("bcsearch");
     expect(await find(trackOf("spotify"))).toBe(
-      "The same recording was looked for elsewhere (ytmsearch, scsearch, bcsearch) and not found; ytsearch could not be " +
-        "searched (a challenge page instead of results); what scsearch has could not be played (HTTP 404).",
+      "The same recording was looked for elsewhere (ytmsearch, scsearch, bcsearch) and not found; what ytmsearch has " +
+        "could not be played (HTTP 404); ytsearch could not be searched (a challenge page instead of results); what " +
+        "scsearch has could not be played (HTTP 404).",
     );
   });
 
