@@ -20,7 +20,7 @@ import { Api } from "./control/server/api.ts";
 import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
-import { Fallbacks } from "./control/sources/fallbacks.ts";
+import { Mirrors } from "./control/sources/mirrors.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
@@ -43,6 +43,7 @@ import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
+import { mirrorProviders } from "./plugin-host/plan/mirror-providers.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
 import { VERSION } from "./version.ts";
@@ -112,7 +113,7 @@ export interface Node {
   close(): Promise<void>;
 }
 
-/** The parts of a node, in the order in which they are closed, and its report; `fallbacks` needs no closing. */
+/** The parts of a node, in the order in which they are closed, and its report; `mirrors` needs no closing. */
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
@@ -126,7 +127,7 @@ interface Parts {
   readonly pacer: PacerKeeper;
   readonly codecs: CodecLoader;
   readonly plugins: Plugins;
-  readonly fallbacks: Fallbacks;
+  readonly mirrors: Mirrors;
   readonly metrics: NodeMetrics;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
@@ -226,7 +227,15 @@ async function buildParts(
   const absent = new AbsentSources({ sources: absentSources({ config, plans, builtins }), clock, logger });
   const tracks = new TrackLoader({ listSources: () => sources.list(), absent, clock });
   plugins.loader = tracks;
-  const fallbacks = new Fallbacks({ loader: tracks, list: () => plugins.fallbacks, allowedFor, clock, logger });
+  const mirrors = new Mirrors({
+    loader: tracks,
+    links: plugins,
+    list: () => plugins.fallbacks,
+    providers: mirrorProviders(config),
+    allowedFor,
+    clock,
+    logger,
+  });
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
   const { connectTimeoutMs: voiceConnectTimeoutMs } = config.voice;
@@ -241,7 +250,7 @@ async function buildParts(
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) => {
-      const shared = { tracks, fallbacks, updateTimer, deadlyTracks, sharedIncidents };
+      const shared = { tracks, mirrors, updateTimer, deadlyTracks, sharedIncidents };
       return new Player({ ...options, ...shared, workers, clock, logger, voiceConnectTimeoutMs });
     },
   });
@@ -264,7 +273,7 @@ async function buildParts(
     readLoad,
     readWorkers: () => workers.load.workers,
     sources,
-    fallbacks,
+    mirrors,
     audio: workers.totals,
     logCounts: logs.counts,
     readSessions: () => sessions.all(),
@@ -322,7 +331,7 @@ async function buildParts(
       api.dropStale();
     };
   }
-  const readReport = () => reportSources({ config, plans, builtins }, tracks.sourceNames);
+  const readReport = () => reportSources({ config, plans, builtins }, tracks.sourceNames, mirrors.mirrored);
   return {
     dashboard,
     keyFile,
@@ -335,7 +344,7 @@ async function buildParts(
     pacer,
     codecs,
     plugins,
-    fallbacks,
+    mirrors,
     metrics,
     readReport,
   };
@@ -343,14 +352,14 @@ async function buildParts(
 
 /** Waits only for required plugins; the sources of the others become known a moment later. */
 async function startPlugins(
-  { plugins, fallbacks, readReport }: Pick<Parts, "plugins" | "fallbacks" | "readReport">,
+  { plugins, mirrors, readReport }: Pick<Parts, "plugins" | "mirrors" | "readReport">,
   config: NodeConfig,
   { close, logger }: { readonly close: () => Promise<void>; readonly logger: Logger },
 ): Promise<void> {
   const started = plugins.start().finally(() => {
     for (const { level, message } of readReport()) logger[level](message);
     warnOfUnknownSources(plugins, config.routePlanner, logger);
-    fallbacks.warnOfUnknown();
+    mirrors.warnOfUnknown();
   });
   if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return;
   try {

@@ -139,8 +139,9 @@ export class SoundCloudPlayback {
   }
 
   #counted(link: Link, isPreview: boolean): Link {
-    if (isPreview) this.#host.count("previews");
-    return link;
+    if (!isPreview) return link;
+    this.#host.count("previews");
+    return { ...link, isPreview };
   }
 }
 

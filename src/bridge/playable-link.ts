@@ -70,6 +70,8 @@ export interface SiteLink {
   /** Names the bytes: two links with the same name have the same bytes. */
   readonly variant: string | undefined;
   readonly rangeStep: RangeStep | undefined;
+  /** The site gives only the first seconds of the track. Default: false. */
+  readonly isPreview?: boolean | undefined;
   /** Egress of each request for it, also for what an HLS playlist names. */
   readonly egress: Egress;
   /**

@@ -19,6 +19,11 @@ export function accountOf([account = ""]: Owner): string {
   return account;
 }
 
+/** For a track that is about to play: the work for it does not wait behind the loads of its client. */
+export function playingOwnerOf(owner: Owner): Owner {
+  return [accountOf(owner), `${accountOf(owner)}, links`];
+}
+
 /** By how much the count of `owner` exceeds that of `other`, at the first level at which they differ. */
 export function moreThan(owner: Owner, other: Owner, counts: Counts): number {
   for (const [level, name] of owner.entries()) {

@@ -337,6 +337,8 @@ export type Playable =
        * header or in the query (`range=0-99`). Any other number is a fault of the plugin, and the track fails.
        */
       readonly rangeStep?: { readonly bytes: number; readonly by: "header" | "query" } | undefined;
+      /** True: the site gives only a part of the track. Another source's track is not mirrored by it. Default: false. */
+      readonly isPreview?: boolean | undefined;
     }
   /**
    * Plays what this identifier loads: a track of another source, or the first result of a search (`ytsearch:…`). Fails

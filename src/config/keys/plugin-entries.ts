@@ -4,6 +4,7 @@ import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
+import { parseTemplate } from "../../recordings/search-template.ts";
 import type { Setting, SettingReport } from "./key.ts";
 import { Secret } from "./secret.ts";
 
@@ -29,13 +30,13 @@ const PREFIXES_MAX = 5;
 /** Completes "expected …" for an invalid fallback. */
 export const FALLBACK_EXPECTED = `fallback to be at most ${PREFIXES_MAX} search prefixes such as scsearch`;
 
-/** Search prefixes without their colon; undefined: they are too many, or one cannot be a prefix. */
+/** Search prefixes without their colon, or templates; undefined: they are too many, or one is neither. */
 export function fallbackOf(texts: readonly string[]): readonly string[] | undefined {
   const prefixes = texts
     .flatMap((text) => text.split(","))
     .map((text) => text.trim().replace(/:$/, ""))
     .filter((prefix) => prefix !== "");
-  const areValid = prefixes.length <= PREFIXES_MAX && prefixes.every((prefix) => /^[a-z][\w-]{0,39}$/i.test(prefix));
+  const areValid = prefixes.length <= PREFIXES_MAX && prefixes.every((prefix) => parseTemplate(prefix) !== undefined);
   return areValid ? [...new Set(prefixes)] : undefined;
 }
 
@@ -52,7 +53,7 @@ export interface PluginEntry {
   readonly proxy?: Secret;
   /** `User-Agent` of the plugin's requests and of the streams of its tracks, unless it sets another. */
   readonly userAgent?: string;
-  /** Search prefixes, without a colon, for its tracks that cannot be started. */
+  /** Search prefixes, without a colon, or templates, for its tracks that cannot be started. */
   readonly fallback?: readonly string[];
 }
 

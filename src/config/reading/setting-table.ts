@@ -32,6 +32,7 @@ const READERS_OF_LAVALINK: ReadonlyMap<string, ReadonlyMap<string, string>> = ne
     "lavasrc",
     new Map([
       ["flowerytts", "speech"],
+      ["providers", "lavasrc"],
       ["ytdlp", "ytdlp"],
     ]),
   ],

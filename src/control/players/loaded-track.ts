@@ -7,7 +7,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, trackAtPosition, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
-import { endAhead, type IntentHolder, type TrackFallback } from "./player-intent.ts";
+import { endAhead, type IntentHolder, type TrackMirror } from "./player-intent.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /**
@@ -45,10 +45,14 @@ export class LoadedTrack {
     return this.#intent.track.track;
   }
 
-  /** The track whose audio plays: the client's own, or its fallback. */
+  /** What plays in its place, if anything does. */
+  get mirror(): TrackMirror | undefined {
+    return this.#intent.track.mirror;
+  }
+
+  /** The track whose audio plays: the client's own, or its mirror. */
   get played(): Track {
-    const { track, fallback } = this.#intent.track;
-    return fallback?.track ?? track;
+    return this.mirror?.track ?? this.track;
   }
 
   get seekId(): SeekId {
@@ -59,6 +63,13 @@ export class LoadedTrack {
   get workerEndMs(): number | undefined {
     const { endMs } = this.#intent.track;
     return endMs === undefined ? undefined : endMs - this.#offsetMs;
+  }
+
+  /** Milliseconds of track time at which it ends, by its end time, its length, and that of its mirror. 0: unknown. */
+  get lastMs(): number {
+    const lengths = [this.track, this.played].map(({ info }) => Number(info.length));
+    const known = [...lengths, this.#intent.track.endMs ?? 0].filter((ms) => ms > 0 && Number.isSafeInteger(ms));
+    return known.length === 0 ? 0 : Math.min(...known);
   }
 
   /** True once the worker has moved on from where it started: a failure is no longer a failure to load. */
@@ -135,13 +146,13 @@ export class LoadedTrack {
 
   toJson(epochMs: number): TrackJson {
     const json = trackToJson(trackAtPosition(this.track, this.positionMs(epochMs)));
-    const { fallback } = this.#intent.track;
-    if (fallback === undefined) return json;
-    return { ...json, pluginInfo: { ...json.pluginInfo, fallback: fallbackJson(fallback) } };
+    if (this.mirror === undefined) return json;
+    return { ...json, pluginInfo: { ...json.pluginInfo, ...mirrorJson(this.mirror) } };
   }
 }
 
-function fallbackJson({ track, reason }: TrackFallback): JsonObject {
+function mirrorJson({ track, provider, score, reasons, failure }: TrackMirror): JsonObject {
   const { sourceName, identifier, title, author, length, uri } = track.info;
-  return { sourceName, identifier, title, author, length, uri, reason };
+  const mirror = { sourceName, identifier, title, author, length, uri, provider, score, reasons };
+  return failure === undefined ? { mirror } : { fallback: { ...mirror, reason: failure } };
 }

@@ -6,6 +6,7 @@ import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { Track } from "../../track/track.ts";
+import type { Mirror } from "../sources/mirror-memory.ts";
 
 /** Plain data that survives a structured clone, and is never changed. Secret: it holds voice credentials. */
 export interface PlayerIntent {
@@ -23,8 +24,8 @@ export interface PlayerIntent {
 interface TrackIntent {
   /** With the user data of the client. */
   readonly track: Track;
-  /** What plays in its place, as it could not be started. */
-  readonly fallback?: TrackFallback | undefined;
+  /** What plays in its place. */
+  readonly mirror?: TrackMirror | undefined;
   /** Milliseconds of track time at `epochMs`: where to start. */
   readonly positionMs: number;
   /** When `positionMs` was valid, Unix epoch milliseconds. */
@@ -34,10 +35,9 @@ interface TrackIntent {
 }
 
 /** The same recording from another source. */
-export interface TrackFallback {
-  readonly track: Track;
-  /** Why the client's track could not be started. */
-  readonly reason: string;
+export interface TrackMirror extends Mirror {
+  /** Why the client's track could not be played; undefined: its source has no audio. */
+  readonly failure: string | undefined;
 }
 
 interface VoiceIntent {

@@ -12,7 +12,7 @@ const PLAYER_SIZE_BYTES = 4096;
 /** All that one player may have. A few updates of the largest kind fit. */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
-const PARTS = ["track", "fallback", "userData", "filters", "voice"] as const;
+const PARTS = ["track", "mirror", "userData", "filters", "voice"] as const;
 type Part = (typeof PARTS)[number];
 type Sizes = Record<Part, number>;
 
@@ -21,7 +21,7 @@ export type ReservedSizes = Sizes;
 
 export class PlayerMemory {
   readonly #budget: ByteBudget;
-  readonly #retained: Sizes = { track: 0, fallback: 0, userData: 0, filters: 0, voice: 0 };
+  readonly #retained: Sizes = { track: 0, mirror: 0, userData: 0, filters: 0, voice: 0 };
 
   /** Throws `memory-exhausted` when there is no memory for one more player. */
   constructor(parent: ByteBudget | undefined) {
@@ -48,7 +48,7 @@ export class PlayerMemory {
     const userData = track?.track.userData;
     const sizes = storedSizes({ userData, filters, voice: voice?.credentials });
     if (track !== undefined) sizes.track = trackSize(track.track);
-    if (track?.fallback !== undefined) sizes.fallback = trackSize(track.fallback.track);
+    if (track?.mirror !== undefined) sizes.mirror = trackSize(track.mirror.track);
     this.#budget.take(sum(sizes), "a restored player");
     Object.assign(this.#retained, sizes);
   }
@@ -61,11 +61,11 @@ export class PlayerMemory {
   }
 
   /** Counts the track that plays in place of the client's. Throws `memory-exhausted`. */
-  keepFallback(track: Track): void {
-    this.drop("fallback");
+  keepMirror(track: Track): void {
+    this.drop("mirror");
     const sizeBytes = trackSize(track);
-    this.#budget.take(sizeBytes, "a fallback");
-    this.#retained.fallback = sizeBytes;
+    this.#budget.take(sizeBytes, "a mirror");
+    this.#retained.mirror = sizeBytes;
   }
 
   drop(part: Part): void {
@@ -95,7 +95,7 @@ function sizesOf(update: PlayerUpdate): Sizes {
 function storedSizes({ userData, filters, voice }: Pick<PlayerUpdate, "userData" | "filters" | "voice">): Sizes {
   return {
     track: 0,
-    fallback: 0,
+    mirror: 0,
     userData: userData === undefined ? 0 : jsonSizeBytes(userData),
     // parsed from JSON
     filters: filters === undefined ? 0 : jsonSizeBytes(filters as Parameters<typeof jsonSizeBytes>[0]),

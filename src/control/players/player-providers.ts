@@ -4,8 +4,8 @@
 import type { Incident } from "../../bridge/audio-report.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { Track } from "../../track/track.ts";
-import type { Fallbacks } from "../sources/fallbacks.ts";
 import type { LoadResult } from "../sources/load-result.ts";
+import type { Mirrors } from "../sources/mirrors.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 import type { PlayerPlacement } from "../workers/placements.ts";
 import type { PooledPlayer } from "../workers/worker-handle.ts";
@@ -28,5 +28,5 @@ export interface TrackProvider {
   playableInput(track: Track): PlayableInput;
 }
 
-/** The interface that a player needs of the Fallbacks. */
-export type FallbackProvider = Pick<Fallbacks, "isFor" | "find">;
+/** The interface that a player needs of the Mirrors. */
+export type MirrorProvider = Pick<Mirrors, "isNeeded" | "isFor" | "find">;

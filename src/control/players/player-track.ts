@@ -16,8 +16,8 @@ import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack } from "./loaded-track.ts";
 import { type IntentHolder, trackIntentOf } from "./player-intent.ts";
-import type { FallbackProvider, TrackProvider } from "./player-providers.ts";
-import { TrackFallbacks } from "./track-fallback.ts";
+import type { MirrorProvider, TrackProvider } from "./player-providers.ts";
+import { TrackMirrors } from "./track-mirrors.ts";
 
 /** How long a player that has played needs no new admission: bots take their time between the tracks of a queue. */
 const ADMITTED_MS = 60_000;
@@ -39,9 +39,9 @@ interface PlayerTrackOptions {
   readonly intent: IntentHolder;
   readonly owner: Owner;
   readonly tracks: Pick<TrackProvider, "playableInput">;
-  readonly fallbacks: FallbackProvider | undefined;
-  /** Counts the memory of a fallback. Throws `memory-exhausted`. */
-  readonly storeFallback: (track: Track) => void;
+  readonly mirrors: MirrorProvider | undefined;
+  /** Counts the memory of a mirror. Throws `memory-exhausted`. */
+  readonly storeMirror: (track: Track) => void;
   readonly deadlyTracks: DeadlyTracks;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -60,7 +60,7 @@ interface PlayerTrackOptions {
 export class PlayerTrack {
   readonly #options: PlayerTrackOptions;
   readonly #clock: Clock;
-  readonly #fallbacks: TrackFallbacks;
+  readonly #mirrors: TrackMirrors;
   #loaded: LoadedTrack | undefined;
   /** The exception of a track that cannot be started, until its end shows whether it is to be reported. */
   #heldException: WireError | undefined;
@@ -71,7 +71,7 @@ export class PlayerTrack {
   constructor(options: PlayerTrackOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#fallbacks = new TrackFallbacks({ ...options, store: options.storeFallback });
+    this.#mirrors = new TrackMirrors(options);
   }
 
   /** Undefined: the player is idle. */
@@ -108,8 +108,14 @@ export class PlayerTrack {
   start(): void {
     const { worker, owner, deadlyTracks, isolate, tracks } = this.#options;
     const [loaded, handle] = [this.#loaded, worker()];
-    if (loaded === undefined || handle === undefined || this.#fallbacks.isSearching) return;
+    if (loaded === undefined || handle === undefined || this.#mirrors.isSearching) return;
     this.#heldException = undefined;
+    if (this.#mirrors.isNeeded(loaded)) {
+      // The one before does not play on under its name.
+      this.#sendStop();
+      void this.#playElsewhere(loaded, undefined);
+      return;
+    }
     try {
       if (!handle.isIsolated && deadlyTracks.has(loaded.played)) {
         if (isolate()) return;
@@ -159,7 +165,7 @@ export class PlayerTrack {
     const track = this.#toJson(loaded);
     this.#loaded = undefined;
     this.#heldException = undefined;
-    this.#fallbacks.reset();
+    this.#mirrors.reset();
     this.#options.intent.replace({ track: undefined });
     this.#endedMs = this.#clock.now();
     this.#options.onEnded();
@@ -188,7 +194,7 @@ export class PlayerTrack {
     } else if (event.type === "trackOverQuota") {
       this.#onOverQuota(event.share);
     } else if (event.type === "trackException") {
-      if (this.#fallbacks.isFor(loaded, event.error)) this.#heldException ??= event.error;
+      if (this.#mirrors.isFor(loaded, event.error)) this.#heldException ??= event.error;
       else this.#reportException(loaded, event.error);
     } else {
       const { sendEvent, sendPlayerUpdate } = this.#options;
@@ -198,30 +204,50 @@ export class PlayerTrack {
   }
 
   #onEnded(loaded: LoadedTrack, reason: EndReason): void {
-    const held = this.#heldException;
+    const held = this.#heldException ?? this.#earlyEndOf(loaded, reason);
     if (held === undefined) {
       this.end(reason);
-    } else if (reason === "loadFailed") {
-      void this.#fallBack(loaded, held);
+    } else if (reason === "loadFailed" || (reason === "finished" && loaded.mirror !== undefined)) {
+      void this.#playElsewhere(loaded, held);
     } else {
       this.#reportException(loaded, held);
       this.end(reason);
     }
   }
 
-  /** The track cannot be started: it is played from elsewhere, or the client is notified of its end. */
-  async #fallBack(loaded: LoadedTrack, cause: WireError): Promise<void> {
-    const { fallback, error } = await this.#fallbacks.next(loaded, cause);
+  /** A mirror that ends before half of it was played is not what its site said, perhaps a preview. */
+  #earlyEndOf(loaded: LoadedTrack, reason: EndReason): WireError | undefined {
+    const positionMs = loaded.positionMs(this.#clock.epochMs());
+    if (loaded.mirror === undefined || reason !== "finished" || positionMs >= loaded.lastMs / 2) return undefined;
+    const message = `its audio ended after ${Math.round(positionMs / 1000)} s of ${Math.round(loaded.lastMs / 1000)} s`;
+    return toWireError(new NodeError("media-damaged", message));
+  }
+
+  /**
+   * The track is played from elsewhere, from where it is, or the client is notified of its end. `cause`: why it ended;
+   * undefined: it has no audio.
+   */
+  async #playElsewhere(loaded: LoadedTrack, cause: WireError | undefined): Promise<void> {
+    loaded.hold(this.#clock.epochMs());
+    const { mirror, ...failed } = await this.#mirrors.next(loaded, cause);
     // It was stopped or replaced in the meantime.
     if (this.#loaded !== loaded) return;
-    this.#options.intent.replaceTrack({ fallback });
-    if (error === undefined) {
+    const epochMs = this.#clock.epochMs();
+    this.#options.intent.replaceTrack({ mirror, positionMs: loaded.positionMs(epochMs), epochMs });
+    if (failed.error === undefined) {
       this.load();
       this.start();
-    } else {
-      this.#reportException(loaded, error);
-      this.end("loadFailed");
+      return;
     }
+    const { error, wasAudible } = failed;
+    const end = (): void => {
+      if (this.#loaded !== loaded) return;
+      this.#reportException(loaded, error);
+      this.end(wasAudible ? "finished" : "loadFailed");
+    };
+    // After the answer, as a failure in the worker would come.
+    if (cause === undefined) this.#clock.after(0, end);
+    else end();
   }
 
   /** It takes so much of its worker that others are late. */
@@ -241,8 +267,8 @@ export class PlayerTrack {
   #fail(error: WireError): void {
     const loaded = this.#loaded;
     if (loaded === undefined) return;
-    if (this.#fallbacks.isFor(loaded, error)) {
-      void this.#fallBack(loaded, error);
+    if (this.#mirrors.isFor(loaded, error)) {
+      void this.#playElsewhere(loaded, error);
       return;
     }
     this.#options.logger.warn("track ended by the node", { code: error.code });

@@ -28,7 +28,7 @@ import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
-import type { FallbackProvider, TrackProvider, WorkerProvider } from "./player-providers.ts";
+import type { MirrorProvider, TrackProvider, WorkerProvider } from "./player-providers.ts";
 import { type EventContent, PlayerTrack } from "./player-track.ts";
 import type { PlayerUpdate } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
@@ -47,7 +47,7 @@ interface PlayerOptions extends PlayerOwner {
   readonly workers: WorkerProvider;
   readonly tracks: TrackProvider;
   /** Default: none. */
-  readonly fallbacks?: FallbackProvider | undefined;
+  readonly mirrors?: MirrorProvider | undefined;
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
   readonly sharedIncidents: SharedIncidents;
@@ -106,8 +106,8 @@ export class Player implements PooledPlayer, UpdateTarget {
       intent: this.#intent,
       owner,
       tracks: options.tracks,
-      fallbacks: options.fallbacks,
-      storeFallback: (track) => this.#memory.keepFallback(track),
+      mirrors: options.mirrors,
+      storeMirror: (track) => this.#memory.keepMirror(track),
       deadlyTracks: options.deadlyTracks,
       clock: options.clock,
       logger,
@@ -382,7 +382,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   #onTrackEnded(): void {
     this.#diagnosis.endLoss();
     this.#memory.drop("track");
-    this.#memory.drop("fallback");
+    this.#memory.drop("mirror");
     this.#memory.drop("userData");
     this.#options.updateTimer.stop(this);
   }

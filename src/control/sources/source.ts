@@ -44,6 +44,8 @@ export interface SourceRequest {
 export interface Source {
   /** As in a track's `sourceName` and in `/v4/info`. */
   readonly name: string;
+  /** Its tracks are played from other sources. Default: false. */
+  readonly isMirrored?: boolean;
   /** Whether the identifier looks like one of this source, as far as can be decided without a request. */
   isClaimed(identifier: string): boolean;
   /** Undefined: not an identifier of this source, the next one is asked. Rejects with a NodeError. */

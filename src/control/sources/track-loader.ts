@@ -79,6 +79,11 @@ export class TrackLoader {
     return this.#listSources().map((source) => source.name);
   }
 
+  /** The names of those whose tracks are played from others. */
+  get mirroredNames(): readonly string[] {
+    return this.#listSources().flatMap(({ name, isMirrored }) => (isMirrored === true ? [name] : []));
+  }
+
   /**
    * Looks `identifier` up. A failure is a result, not a rejection; only `signal` makes it reject, and `key-forbidden`:
    * it is for a source that may not be used.

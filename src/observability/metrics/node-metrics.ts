@@ -3,7 +3,7 @@
 
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
-import type { Fallbacks } from "../../control/sources/fallbacks.ts";
+import type { Mirrors } from "../../control/sources/mirrors.ts";
 import type { AudioTotals } from "../../control/workers/audio-totals.ts";
 import type { LogLevel } from "../../log/log.ts";
 import { audioFamilies, type WorkerReading, workerFamilies } from "./audio-families.ts";
@@ -17,7 +17,7 @@ interface NodeMetricsOptions {
   readonly readWorkers: () => readonly WorkerReading[];
   readonly sources: SourceReadings;
   /** Tracks that were played from elsewhere. */
-  readonly fallbacks: Pick<Fallbacks, "counts">;
+  readonly mirrors: Pick<Mirrors, "mirrorCounts" | "fallbackCounts">;
   /** Clients' sessions, including those that wait to be resumed. */
   readonly readSessions: () => readonly { readonly isConnected: boolean }[];
   /** Connections to the node's port by what they are doing. */
@@ -49,8 +49,8 @@ export class NodeMetrics {
 
   /** All families, or those with the given names. */
   read(names: readonly string[] | undefined): string {
-    const { audio, sources, fallbacks } = this.#options;
-    const ofTonearm = [...this.#ofTonearm(), ...audioFamilies(audio), ...sourceFamilies(sources, fallbacks.counts)];
+    const { audio, sources, mirrors } = this.#options;
+    const ofTonearm = [...this.#ofTonearm(), ...audioFamilies(audio), ...sourceFamilies(sources, mirrors)];
     const families = [...this.#ofLavalink(), ...ofTonearm, ...this.#ofProcess()];
     return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
   }

@@ -2,7 +2,7 @@
 // Main thread; read when it is asked for.
 
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
-import type { FallbackCount } from "../../control/sources/fallbacks.ts";
+import type { Mirrors } from "../../control/sources/mirrors.ts";
 import type { MetricFamily, Sample } from "./prometheus-text.ts";
 
 /** Values read for these families. */
@@ -11,7 +11,10 @@ export interface SourceReadings {
   pluginsJson(): readonly PluginJson[];
 }
 
-export function sourceFamilies(readings: SourceReadings, fallbacks: readonly FallbackCount[]): MetricFamily[] {
+export function sourceFamilies(
+  readings: SourceReadings,
+  { mirrorCounts, fallbackCounts }: Pick<Mirrors, "mirrorCounts" | "fallbackCounts">,
+): MetricFamily[] {
   const sources = readings.sourcesJson();
   const plugins = readings.pluginsJson();
   return [
@@ -25,7 +28,13 @@ export function sourceFamilies(readings: SourceReadings, fallbacks: readonly Fal
       name: "tonearm_fallbacks_total",
       help: "Tracks of a source that could not be started and were played from another; none: not found there.",
       type: "counter",
-      samples: fallbacks.map(({ from, to, count }) => ({ labels: { source: from, fallback: to }, value: count })),
+      samples: fallbackCounts.map(({ from, to, count }) => ({ labels: { source: from, fallback: to }, value: count })),
+    },
+    {
+      name: "tonearm_mirrors_total",
+      help: "Tracks of a source without audio that were played from another; none: not found there.",
+      type: "counter",
+      samples: mirrorCounts.map(({ from, to, count }) => ({ labels: { from, to }, value: count })),
     },
     {
       name: "tonearm_backend_breaker_open",

@@ -46,6 +46,10 @@ export class PluginSource implements Source {
     return this.#manifest.name;
   }
 
+  get isMirrored(): boolean {
+    return this.#manifest.isMirrored === true;
+  }
+
   isClaimed(identifier: string): boolean {
     return isClaimed(identifier, this.#manifest);
   }

@@ -1,6 +1,7 @@
 // All plugins of the node: which there are, what they offer, and what they are asked beyond loading: links of tracks,
 // and what other sources have. Main thread; built and closed by node.ts.
 
+import type { SiteTrack } from "../../bridge/playable-input.ts";
 import type { LinkRequest, PlayableLink } from "../../bridge/playable-link.ts";
 import type {
   GivenOptions,
@@ -12,8 +13,8 @@ import type {
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import type { AllowedSources } from "../../control/access/identity.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
-import type { PluginFallback } from "../../control/sources/fallbacks.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
+import type { PluginFallback } from "../../control/sources/mirror-providers.ts";
 import type { Source } from "../../control/sources/source.ts";
 import type { LoadOptions, TrackLoader } from "../../control/sources/track-loader.ts";
 import type { LinkSource } from "../../control/workers/link-source.ts";
@@ -23,7 +24,7 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { greediest } from "../../lib/greediest.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { accountOf, type Owner } from "../../lib/owners.ts";
+import { type Owner, playingOwnerOf, type WorkOptions } from "../../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json, JsonMembers } from "../../plugin-api/plugin.ts";
@@ -214,14 +215,20 @@ export class Plugins implements LinkSource {
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
       if (found.kind === "mirror")
         throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
-      // A track that is about to play does not wait behind the loads of its client.
-      const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
-      const other = await this.#trackOf(found.identifier, { ...options, owner: links });
+      const other = await this.#trackOf(found.identifier, { ...options, owner: playingOwnerOf(owner) });
       const input = this.#loaded.playableInput(other);
       if (input.kind !== "site") return { kind: "input", input };
       ({ sourceName, encoded, userData } = input.track);
     }
     throw new NodeError("source-unavailable", `more than ${LINK_HOPS_MAX} sources play each other's tracks in a row`);
+  }
+
+  /** The ISRC of a mirrored source's track, if the source knows it. Rejects as `link`. */
+  async isrcOf({ sourceName, encoded, userData }: SiteTrack, options: WorkOptions): Promise<string | undefined> {
+    const { source } = this.#sourceNamed(sourceName);
+    const request = { encoded, userData: userData as JsonMembers, reason: "start" as const }; // as parsed
+    const found = await source.link(request, { ...options, allowed: this.#options.allowedFor?.(options.owner) });
+    return found.kind === "mirror" ? found.isrc : undefined;
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
+import type { MirroredSource } from "../../control/sources/mirror-providers.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { hasText } from "../../lib/plain-tree.ts";
@@ -42,8 +43,15 @@ export interface ReportLine {
   readonly message: string;
 }
 
-/** The lines for the start. `present`: the names of all sources, in the order in which they are asked. */
-export function reportSources(options: ReportOptions, present: readonly string[]): ReportLine[] {
+/**
+ * The lines for the start. `present`: the names of all sources, in the order in which they are asked; `mirrored`: those
+ * of them that are played from others.
+ */
+export function reportSources(
+  options: ReportOptions,
+  present: readonly string[],
+  mirrored: readonly MirroredSource[] = [],
+): ReportLine[] {
   const { config, plans, builtins = BUILTIN_PLUGINS } = options;
   const isPlayable = (name: string): boolean => name !== "local" || config.local.roots.length > 0;
   const on = present.filter(isPlayable);
@@ -63,12 +71,22 @@ export function reportSources(options: ReportOptions, present: readonly string[]
   const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
+    ...mirrored.map(mirrorLine),
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
     ...[...unreadableSwitches(options), ...missingServices(options, present)].map((message) => ({
       level: "warn" as const,
       message,
     })),
   ];
+}
+
+function mirrorLine({ name, prefixes }: MirroredSource): ReportLine {
+  if (prefixes.length > 0) return { level: "info", message: `${name}: mirrored to ${prefixes.join(", ")}` };
+  const advice = "turn one on, such as youtube or soundcloud, or set plugins.lavasrc.providers";
+  return {
+    level: "warn",
+    message: `${name}: its tracks cannot be played, as no source that has audio is on (${advice})`,
+  };
 }
 
 /** All sources that may be asked for while they are not there, with the reason. */

@@ -236,7 +236,7 @@ function checkedLink(
 ): PluginLink {
   if (playable.kind === "reference") return { kind: "reference", identifier: referenceOf(playable.identifier) };
   if (playable.kind === "mirror") return { kind: "mirror", isrc: isrcOf(playable.isrc) };
-  const { url, headers = {}, expiresAtMs, variant, rangeStep } = playable;
+  const { url, headers = {}, expiresAtMs, variant, rangeStep, isPreview } = playable;
   if (typeof url !== "string" || url.length > URL_LENGTH_MAX)
     throw new Error("resolve answered no link, or one too long");
   if (variant !== undefined && typeof variant !== "string") throw new Error("a variant must be a text");
@@ -259,5 +259,6 @@ function checkedLink(
       ...Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), String(value)])),
     },
     expiresAtEpochMs: expiresAtMs,
+    ...(isPreview === true && { isPreview }),
   };
 }

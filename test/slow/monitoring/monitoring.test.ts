@@ -28,6 +28,7 @@ const EMPTY_WHEN_WELL = [
   "Audible gaps, by cause A",
   "Inputs and plugins B",
   "Inputs and plugins D",
+  "Inputs and plugins E",
   "Missing frames, by cause A",
   "Open circuit breakers A",
   "Voice connections closed by Discord A",

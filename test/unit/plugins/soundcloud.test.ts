@@ -201,7 +201,7 @@ describe("previews", () => {
     const [track] = await bench.loadTracks("soundcloud", `${PAGE}/preview`);
     expect(track).toMatchObject({ info: { length: 210_000 }, pluginInfo: { isPreview: true } });
     const link = await bench.resolve("soundcloud", track?.encoded ?? "");
-    expect(link).toMatchObject({ kind: "link", variant: "mp3_1_0 progressive preview" });
+    expect(link).toMatchObject({ kind: "link", variant: "mp3_1_0 progressive preview", isPreview: true });
   });
 
   test("previews are left out of lists and refused if the operator has disabled them", async () => {

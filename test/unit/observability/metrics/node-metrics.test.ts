@@ -78,7 +78,10 @@ function create(): NodeMetrics {
       { index: 1, metrics: { ...idleWorker(), threadLoad: 0.5, playingCount: 7, latenessMsP99: 2.50001 } },
     ],
     sources: { sourcesJson: () => [SOURCE], pluginsJson: () => [PLUGIN] },
-    fallbacks: { counts: [{ from: "youtube", to: "soundcloud", count: 3 }] },
+    mirrors: {
+      fallbackCounts: [{ from: "youtube", to: "soundcloud", count: 3 }],
+      mirrorCounts: [{ from: "spotify", to: "none", count: 2 }],
+    },
     audio: totals,
     logCounts: counts,
     startEpochMs: 1_700_000_000_500,
@@ -137,6 +140,7 @@ describe("the text", () => {
     for (const line of [
       'tonearm_source_requests_total{source="tunes",request="load",outcome="failed"} 2',
       'tonearm_fallbacks_total{source="youtube",fallback="soundcloud"} 3',
+      'tonearm_mirrors_total{from="spotify",to="none"} 2',
       'tonearm_backend_breaker_open{plugin="tunes",backend="api"} 0',
       'tonearm_backend_breaker_open{plugin="tunes",backend="page"} 1',
       'tonearm_plugin_losses_total{plugin="tunes"} 3',

@@ -237,6 +237,22 @@ describe("a link", () => {
     expect(threadOf("tunes").all("resolve")).toMatchObject([{ linkRequest: { encoded: first.encoded } }]);
   });
 
+  test("a track whose source has no audio needs a mirror, also by a reference, and its ISRC can be asked for", async () => {
+    create({ name: "songs" }, { name: "tunes" });
+    const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });
+    await answer("songs", { kind: "reference", identifier: "tunes:1" });
+    await answer("tunes", { kind: "track", track: trackOf("tunes", "2") });
+    await answer("tunes", { kind: "mirror", isrc: "GBARL9300135" });
+    await expect(found).rejects.toMatchObject({ code: "mirror-needed", message: expect.stringContaining("tunes") });
+    const { track, owner } = requestFor(trackOf("tunes"));
+    const isrc = plugins.isrcOf(track, { owner, signal: SIGNAL });
+    await answer("tunes", { kind: "mirror", isrc: "GBARL9300135" });
+    expect(await isrc).toBe("GBARL9300135");
+    const none = plugins.isrcOf(track, { owner, signal: SIGNAL });
+    await answer("tunes", LINK);
+    expect(await none).toBeUndefined();
+  });
+
   test("a link by a reference to a playlist fails with an error that names the playlist", async () => {
     create({ name: "songs" }, { name: "tunes" });
     const found = plugins.link(requestFor(trackOf("songs")), { signal: SIGNAL });

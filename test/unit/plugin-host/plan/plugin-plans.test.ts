@@ -99,6 +99,7 @@ describe("a built-in plugin", () => {
   test.each([
     ["[scsearch, 'bcsearch:']", ["scsearch", "bcsearch"]],
     ["'scsearch, bcsearch:,scsearch'", ["scsearch", "bcsearch"]],
+    [`['ytmsearch:"%ISRC%"', 'scsearch:%TITLE%']`, ['ytmsearch:"%ISRC%"', "scsearch:%TITLE%"]],
     ["", []],
     ["[]", []],
     ["false", []],
@@ -131,13 +132,17 @@ describe("a built-in plugin", () => {
     expect(plan("plugins.songs.ENABLED: false")).toEqual([]);
   });
 
-  test.each(["[a, b, c, d, e, f]", "{ first: scsearch }", "'two words'", "[[scsearch]]", "'https://a.example/'"])(
-    "a built-in plugin is off with a fallback that is no list of search prefixes (%s)",
-    (text) => {
-      const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
-      expect(songs?.problem).toBe("plugins.songs: expected fallback to be at most 5 search prefixes such as scsearch");
-    },
-  );
+  test.each([
+    "[a, b, c, d, e, f]",
+    "'scsearch:%SONG%'",
+    "{ first: scsearch }",
+    "'two words'",
+    "[[scsearch]]",
+    "'https://a.example/'",
+  ])("a built-in plugin is off with a fallback that is no list of search prefixes (%s)", (text) => {
+    const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
+    expect(songs?.problem).toBe("plugins.songs: expected fallback to be at most 5 search prefixes such as scsearch");
+  });
 
   test("a plugin sends the operator's User-Agent, else that of its manifest, else the node's", () => {
     const agentOf = (text: string, userAgent?: string) => {

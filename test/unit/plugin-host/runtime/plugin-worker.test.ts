@@ -337,6 +337,11 @@ describe("links", () => {
     });
   });
 
+  test("a link to a part of the track says so", async () => {
+    onResolve = () => link("https://cdn.example/", { isPreview: true });
+    expect(await replyTo(resolve())).toMatchObject({ kind: "link", isPreview: true });
+  });
+
   test("a link that names no User-Agent is requested with the plugin's", async () => {
     onResolve = () => link("https://cdn.example/", { headers: { Referer: "https://b.example/" } });
     expect(await replyTo(resolve())).toMatchObject({

@@ -6,18 +6,20 @@ import type { PlayerUpdate } from "../../../../src/control/players/player-update
 import { SharedIncidents } from "../../../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../../../src/control/players/update-timer.ts";
 import type { OutgoingMessage } from "../../../../src/control/protocol/outgoing-message.ts";
-import type { FallbackSearch } from "../../../../src/control/sources/fallbacks.ts";
+import type { MirrorRequest } from "../../../../src/control/sources/mirror-search.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { createLogger } from "../../../../src/log/log.ts";
 import type { Track } from "../../../../src/track/track.ts";
+import { UNKNOWN_LENGTH_MS } from "../../../../src/track/track-details.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
 import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const PRIVATE = { severity: "common", cause: "SourceError: private", causeStackTrace: "" } as const;
-const NOT_FOUND = { track: undefined, missText: "Nothing was found." };
+const NOT_FOUND = { mirror: undefined, missText: "Nothing was found." };
+const FOUND = { provider: "scsearch:%QUERY%", score: 0.8, reasons: ["same title"] };
 const VIDEO = buildTrack({
   sourceName: "youtube",
   identifier: "video",
@@ -26,7 +28,8 @@ const VIDEO = buildTrack({
   length: 200_000,
 });
 
-interface Search extends FallbackSearch {
+interface Search extends MirrorRequest {
+  readonly untilMs?: number | undefined;
   readonly answer: (found: Track | undefined) => Promise<void>;
 }
 
@@ -66,15 +69,19 @@ function createPlayer(): [Player, FakeWorkers] {
         return { kind: "site", track: { sourceName, encoded, userData: {} } };
       },
     },
-    fallbacks: {
-      isFor: ({ info }, { code }) => info.sourceName === "youtube" && code !== "key-forbidden",
+    mirrors: {
+      isNeeded: ({ info }) => info.sourceName === "spotify",
+      isFor: ({ info }, { code }) => info.sourceName !== "soundcloud" && code !== "key-forbidden",
       find: (_track, options) =>
         new Promise((resolve, reject) => {
           options.signal.addEventListener("abort", () => reject(options.signal.reason));
           searches.push({
             ...options,
+            tried: [...options.tried],
             answer: (found) =>
-              Promise.resolve(resolve(found === undefined ? NOT_FOUND : { track: found })).then(settle),
+              Promise.resolve(resolve(found === undefined ? NOT_FOUND : { mirror: { ...FOUND, track: found } })).then(
+                settle,
+              ),
           });
         }),
     },
@@ -152,10 +159,11 @@ describe("a track that cannot be started", () => {
       author: "Artist",
       length: 203_000,
       uri: "https://soundcloud.example/right",
+      ...FOUND,
       reason: "This video is private",
     };
     expect(player.toJson().track).toEqual({ ...before, pluginInfo: { ...before?.pluginInfo, fallback } });
-    report(8000);
+    report(90_000);
     workers.say({ type: "trackEnded", trackId: 2, reason: "finished" });
     expect(received()).toEqual(["TrackEnd finished"]);
     expect(logged).toEqual([
@@ -163,9 +171,9 @@ describe("a track that cannot be started", () => {
         guildId: "1",
         title: "Song",
         source: "youtube",
+        uri: "https://soundcloud.example/right",
         reason: "This video is private",
         fallback: "soundcloud",
-        uri: "https://soundcloud.example/right",
       })}`,
     ]);
   });
@@ -179,17 +187,17 @@ describe("a track that cannot be started", () => {
     expect(player.toJson().track).toBeNull();
   });
 
-  test("a fallback that cannot be started is followed by the next, three times", async () => {
+  test("a fallback that cannot be started is followed by the next, five times", async () => {
     await play();
     await fail();
-    for (const [index, identifier] of ["one", "two", "three"].entries()) {
+    for (const [index, identifier] of ["one", "two", "three", "four", "five"].entries()) {
       expect(searches[index]?.tried).toHaveLength(index);
       await searches[index]?.answer(song(identifier));
       await fail("site-unavailable", `${identifier} is encrypted.`);
     }
-    expect(searches).toHaveLength(3);
+    expect(searches).toHaveLength(5);
     expect(received()).toEqual([
-      "TrackException This video is private. It could not be played from its fallback (soundcloud) either: three is encrypted.",
+      "TrackException This video is private. It could not be played from its fallback (soundcloud) either: five is encrypted.",
       "TrackEnd loadFailed",
     ]);
   });
@@ -225,8 +233,9 @@ describe("a track that cannot be started", () => {
     await play();
     report(1000);
     sayException();
+    expect(received()).toEqual(["TrackException This video is private"]);
     workers.say({ type: "trackEnded", trackId: 1, reason: "finished" });
-    expect([received(), searches]).toEqual([["TrackException This video is private", "TrackEnd finished"], []]);
+    expect([received(), searches]).toEqual([["TrackEnd finished"], []]);
   });
 
   test("an exception after which the track ends otherwise is reported before its end", async () => {
@@ -306,14 +315,18 @@ describe("a player that plays a fallback", () => {
     expect([playedSource(), workers.last("play").startMs]).toEqual(["soundcloud", 1000]);
   });
 
-  test("it plays that after it was restored, and looks for no other", async () => {
+  test("it plays that after it was restored, and looks for the next when that fails", async () => {
     const snapshot = structuredClone(player.snapshot());
     messages.splice(0);
     [player, workers] = createPlayer();
     player.restore(snapshot);
     expect([playedSource(), player.toJson().track?.pluginInfo]).toMatchObject(["soundcloud", { fallback: {} }]);
     await fail("link-refused", "refused");
-    expect([searches.length, received()]).toEqual([1, ["TrackException refused", "TrackEnd loadFailed"]]);
+    expect(searches[1]?.tried.map(({ info }) => info.identifier)).toEqual(["right"]);
+    await searches[1]?.answer(song("next"));
+    expect(player.toJson().track?.pluginInfo).toMatchObject({
+      fallback: { identifier: "next", reason: "This video is private" },
+    });
   });
 
   test("its next track is its own", async () => {
@@ -321,5 +334,164 @@ describe("a player that plays a fallback", () => {
     expect(player.toJson().track?.pluginInfo).not.toHaveProperty("fallback");
     await update({ trackChange: { kind: "stop" } });
     expect(memory.usedBytes).toBe(idleBytes);
+  });
+});
+
+describe("a track of a mirrored source", () => {
+  const TRACK = buildTrack({ sourceName: "spotify", identifier: "4uLU", title: "Song", length: 200_000 });
+  const plays = () => workers.all("play").length;
+
+  /** The worker reports that what plays breaks off. */
+  async function breakOff(message = "HTTP 404"): Promise<void> {
+    sayException("input-http-status", message);
+    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
+    await settle();
+  }
+
+  test("it is looked for at once, and only what is found goes to a worker", async () => {
+    await update({ trackChange: { kind: "play", track: TRACK }, positionMs: 5000, endTimeMs: 90_000 });
+    expect([searches.length, plays(), received()]).toEqual([1, 0, ["TrackStartEvent"]]);
+    await searches[0]?.answer(song("right"));
+    expect(workers.last("play")).toMatchObject({ startMs: 5000, endMs: 90_000, lengthMs: 203_000 });
+    expect(player.toJson().track).toMatchObject({
+      info: { sourceName: "spotify", identifier: "4uLU" },
+      pluginInfo: { mirror: { sourceName: "soundcloud", identifier: "right", ...FOUND } },
+    });
+    report(90_000);
+    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
+    expect(received()).toEqual(["TrackEnd finished"]);
+    expect(logged).toEqual([expect.stringMatching(/^debug track plays from a mirror .*"score":0.8/)]);
+  });
+
+  test("what plays is stopped while its successor is looked for", async () => {
+    await play(song("before"));
+    await play(TRACK);
+    expect(workers.commands.at(-1)?.type).toBe("stop");
+  });
+
+  test("nothing is found: the client is told after the answer that plays it", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(undefined);
+    expect(received()).toEqual([]);
+    clock.advance(0);
+    expect(received()).toEqual(["TrackException No mirror found for track. Nothing was found.", "TrackEnd loadFailed"]);
+  });
+
+  test("a mirror that breaks off is followed by the next, from where it was", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("one"));
+    report(42_000);
+    await breakOff();
+    clock.advance(3000);
+    expect(player.toJson().state.position).toBe(42_000);
+    await searches[1]?.answer(song("two"));
+    expect(searches[1]?.tried.map(({ info }) => info.identifier)).toEqual(["one"]);
+    expect(workers.last("play")).toMatchObject({ trackId: 3, startMs: 42_000 });
+    expect(player.toJson().track?.pluginInfo).toMatchObject({ mirror: { identifier: "two" } });
+    expect(received()).toEqual([]);
+  });
+
+  test("a mirror that ends after 30 s of 200 is a preview, and it is followed by the next", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("part"));
+    report(30_000);
+    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
+    await settle();
+    await searches[1]?.answer(song("whole"));
+    expect([workers.last("play").startMs, received()]).toEqual([30_000, []]);
+    expect(logged.join()).toContain("its audio ended after 30 s of 200 s");
+    await update({ endTimeMs: 35_000 });
+    report(35_000);
+    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
+    expect(received()).toEqual(["TrackEnd finished"]);
+  });
+
+  test("a mirror whose length its site did not say ends where the track does", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(
+      buildTrack({ sourceName: "bandcamp", identifier: "b", title: "Song", length: UNKNOWN_LENGTH_MS }),
+    );
+    report(150_000);
+    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
+    expect(received()).toEqual(["TrackEnd finished"]);
+  });
+
+  test("an own track that has been audible is not left, its fallback is", async () => {
+    await play();
+    await fail();
+    await searches[0]?.answer(song("one"));
+    report(42_000);
+    await breakOff();
+    await searches[1]?.answer(song("two"));
+    expect(workers.last("play")).toMatchObject({ startMs: 42_000 });
+    expect(player.toJson().track?.pluginInfo).toMatchObject({
+      fallback: { identifier: "two", reason: "This video is private" },
+    });
+  });
+
+  test("a seek, a pause and an end time count that come while the next is looked for", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("one"));
+    report(42_000);
+    await breakOff();
+    await update({ positionMs: 70_000, endTimeMs: 80_000, isPaused: true });
+    await searches[1]?.answer(song("two"));
+    expect(workers.last("play")).toMatchObject({ startMs: 70_000, endMs: 80_000, isPaused: true });
+  });
+
+  test("each break starts another 20 s, and the sixth mirror is not looked for", async () => {
+    await play(TRACK);
+    for (const [index, identifier] of ["one", "two", "three", "four", "five"].entries()) {
+      await searches[index]?.answer(song(identifier));
+      expect(searches[index]?.untilMs).toBe(clock.now() + 20_000);
+      report(1000 * index + 1000);
+      clock.advance(25_000);
+      await breakOff(`${identifier} is gone`);
+    }
+    expect(searches).toHaveLength(5);
+    expect(received()).toEqual([
+      "TrackException No mirror found for track. What was found (soundcloud) could not be played: five is gone",
+      "TrackEnd finished",
+    ]);
+  });
+
+  test("a failure that another source would not change ends it", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("one"));
+    await fail("key-forbidden", "not with this key");
+    expect([received(), searches.length]).toEqual([["TrackException not with this key", "TrackEnd loadFailed"], 1]);
+  });
+
+  test("a stop ends the search; a worker that comes meanwhile gets nothing to play", async () => {
+    await play(TRACK);
+    workers.lose();
+    workers.start();
+    expect([searches.length, plays()]).toEqual([1, 0]);
+    await update({ trackChange: { kind: "stop" } });
+    expect(searches[0]?.signal.aborted).toBe(true);
+    await searches[0]?.answer(song("late"));
+    expect([plays(), received()]).toEqual([0, ["TrackEnd stopped"]]);
+  });
+
+  test("a search goes on while its worker is lost, and the next worker gets what it finds", async () => {
+    await play(TRACK);
+    workers.lose();
+    await searches[0]?.answer(song("right"));
+    expect(plays()).toBe(0);
+    workers.start();
+    expect([plays(), searches.length, playedSource()]).toEqual([1, 1, "soundcloud"]);
+  });
+
+  test("a player that is restored plays the chosen mirror; one without looks for it", async () => {
+    await play(TRACK);
+    const early = structuredClone(player.snapshot());
+    await searches[0]?.answer(song("right"));
+    const late = structuredClone(player.snapshot());
+    [player, workers] = createPlayer();
+    player.restore(late);
+    expect([playedSource(), searches.length]).toEqual(["soundcloud", 1]);
+    [player, workers] = createPlayer();
+    player.restore(early);
+    expect([plays(), searches.length]).toEqual([0, 2]);
   });
 });
