@@ -26,6 +26,7 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "radio",
   "soundcloud",
   "speech",
+  "spotify",
   "subsonic",
   "twitch",
   "youtube",
