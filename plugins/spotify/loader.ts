@@ -114,7 +114,8 @@ export class SpotifyLoader {
     const entity = await this.#ways.pages.entity(item, signal);
     const list = readEmbedList(entity, { entriesMax: limits.entriesMax, localFiles });
     if (list === undefined) return throwChanged(`embed page of the ${item.type}`);
-    if (item.type === "artist" || list.entryCount < EMBED_ENTRIES_MAX) return list;
+    const isWhole = item.type === "artist" || list.entryCount < EMBED_ENTRIES_MAX;
+    if (isWhole) return { ...list, totalCount: list.entryCount };
     return this.#complete(item, list, signal);
   }
 
