@@ -10,6 +10,7 @@ const API = "https://api.deezer.com/2.0";
 const TIMEOUT_MS = 3000;
 const RESULTS_MAX = 50;
 const QUERY_LENGTH_MAX = 200;
+const KEY_LENGTH_MAX = 200;
 const LENGTH_DIFFERENCE_MS = 3000;
 const KNOWN_MS = 30 * 24 * 60 * 60_000;
 const UNKNOWN_MS = 60 * 60_000;
@@ -24,7 +25,7 @@ type WantedTrack = Pick<SourceTrack, "identifier" | "title" | "author" | "length
 
 export class IsrcIndex {
   readonly #host: Pick<PluginHost, "http" | "backend" | "clock">;
-  /** By the track's identifier; empty: there is none. */
+  /** By identifier, title and author; empty: there is none. */
   readonly #known: Cache<string>;
 
   constructor(host: Pick<PluginHost, "http" | "backend" | "clock" | "cache">) {
@@ -35,7 +36,8 @@ export class IsrcIndex {
   /** Undefined: not known, or the index does not answer. Rejects only with the reason of `signal`. */
   async find(track: WantedTrack, signal: AbortSignal): Promise<string | undefined> {
     try {
-      const found = await this.#known.getOrMake(`${track.identifier} ${track.title}`.slice(0, QUERY_LENGTH_MAX), {
+      const key = [track.identifier, track.title, track.author].join("\n").slice(0, KEY_LENGTH_MAX);
+      const found = await this.#known.getOrMake(key, {
         signal,
         make: async (shared) => {
           const isrc = await this.#host.backend("ISRC index of Deezer").run(() => this.#ask(track, shared));

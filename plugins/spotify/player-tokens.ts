@@ -28,6 +28,7 @@ export class PlayerTokens {
   readonly #pages: EmbedPages;
   readonly #services: readonly TokenService[];
   readonly #tokens: Cache<string>;
+  readonly #reported = new Set<string>();
 
   constructor(host: Host, pages: EmbedPages) {
     this.#host = host;
@@ -45,7 +46,7 @@ export class PlayerTokens {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof SourceError)) throw error;
-        this.#host.count("tokens not given out");
+        this.#report(service, error);
       }
     }
     return this.#pages.token(signal);
@@ -57,6 +58,14 @@ export class PlayerTokens {
       if (this.#tokens.get(name) === token) this.#tokens.delete(name);
     }
     await this.#pages.refuse(token, signal);
+  }
+
+  #report({ name, option }: TokenService, error: SourceError): void {
+    if (this.#reported.has(name)) return;
+    this.#reported.add(name);
+    this.#host.log.warn(`the ${name} gives no token, so that of Spotify's embed page is used: ${error.message}`, {
+      option: `plugins.spotify.${option}`,
+    });
   }
 
   #request({ name, option, request }: TokenService, signal: AbortSignal): Promise<{ value: string; ttlMs: number }> {

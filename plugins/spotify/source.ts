@@ -9,7 +9,7 @@ import {
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
 import type { IsrcIndex } from "../reading/isrc-index.ts";
-import { type FoundTrack, LOCAL_ID, listInfoOf, pageOf, sourceTrackOf, webAddressOf } from "./found.ts";
+import { type FoundTrack, idIn, LOCAL_ID, listInfoOf, pageOf, sourceTrackOf, webAddressOf } from "./found.ts";
 import { type Item, parseIdentifier, type Seed, type SpotifyTarget } from "./identifier.ts";
 import type { SpotifyLoader } from "./loader.ts";
 import type { ShortLinks } from "./short-links.ts";
@@ -41,17 +41,27 @@ export class SpotifySource {
     return found === undefined ? { kind: "empty" } : this.#answer(found, isPreview, signal);
   }
 
-  async resolve({ track, reason, mustAskSite = false, signal }: ResolveRequest): Promise<Playable> {
-    const { loader, isrcs } = this.#options;
-    if (track.fields?.isPreview === true) {
-      const known = mustAskSite || reason !== "start" ? undefined : webAddressOf(track.fields.previewUrl);
-      const url = known ?? (await loader.previewUrl(track.identifier, signal));
-      if (url === undefined) throw new SourceError("unavailable", "Spotify has no preview of this track");
-      return { kind: "link", url, variant: `preview/${track.identifier}` };
-    }
+  async resolve(request: ResolveRequest): Promise<Playable> {
+    const { track, signal } = request;
+    // A client may have written it.
+    const id = idIn(`spotify:track:${track.identifier}`, "track");
+    if (track.fields?.isPreview === true) return { kind: "link", url: await this.#previewUrl(request, id) };
     if (track.isrc != null && track.isrc !== "") return { kind: "mirror" };
-    const isrc = track.identifier === LOCAL_ID ? undefined : await loader.isrc(track.identifier, signal);
-    return { kind: "mirror", isrc: isrc ?? (await isrcs.find(track, signal)) };
+    const isLocal = id === undefined || id === LOCAL_ID;
+    const isrc = isLocal ? undefined : await this.#options.loader.isrc(id, signal);
+    return { kind: "mirror", isrc: isrc ?? (await this.#options.isrcs.find(track, signal)) };
+  }
+
+  async #previewUrl(
+    { track, reason, mustAskSite = false, signal }: ResolveRequest,
+    id: string | undefined,
+  ): Promise<string> {
+    const known = mustAskSite || reason !== "start" ? undefined : webAddressOf(track.fields?.previewUrl);
+    if (known !== undefined) return known;
+    if (id === undefined) throw new SourceError("invalid", "a track of Spotify must have its id as its identifier");
+    const url = await this.#options.loader.previewUrl(id, signal);
+    if (url === undefined) throw new SourceError("unavailable", "Spotify has no preview of this track");
+    return url;
   }
 
   async #answer(target: SpotifyTarget, isPreview: boolean, signal: AbortSignal): Promise<SourceAnswer | undefined> {

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { SPOTIFY_CREDENTIALS, SPOTIFY_PLAYLIST_ID, SPOTIFY_SONG_ID, spotifyId } from "../../../lab/sites/spotify.ts";
 import spotify from "../../../plugins/spotify/plugin.ts";
+import { createTrack } from "../../../src/track/track.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
 
@@ -111,6 +112,28 @@ test("a preview is played itself, and its link is asked from the site where a cl
   await env.bench.resolve("spotify", encoded, {}, ["spotify"]);
   expect(env.requests().slice(before)).toEqual(Array(2).fill(`open.spotify.com/embed/track/${SPOTIFY_SONG_ID}`));
 });
+
+test.each([true, false])(
+  "an identifier that a client made up (isPreview: %s) is no part of a request's path",
+  async (isPreview) => {
+    const info = { title: "Hall of Mirrors", author: "Stand In", length: 201_000, isStream: false, isSeekable: true };
+    const more = {
+      identifier: "../../v1/x",
+      position: 0,
+      uri: null,
+      sourceName: "spotify",
+      artworkUrl: null,
+      isrc: null,
+    };
+    const none = { albumName: null, albumUrl: null, artistUrl: null, artistArtworkUrl: null, previewUrl: null };
+    await env.restart(SPOTIFY_CREDENTIALS);
+    const { encoded } = createTrack({ ...info, ...more }, { kind: "album", ...none, isPreview });
+    const linkRequest = env.bench.resolve("spotify", encoded);
+    if (isPreview) expect((await troubleWith(linkRequest)).message).toContain("must have its id");
+    else expect(await linkRequest).toEqual({ kind: "mirror", isrc: "XXAAA2600001" });
+    expect(env.requests().filter((request) => !DEEZER.test(request))).toEqual([]);
+  },
+);
 
 test("a track without a preview says so", async () => {
   const encoded = await encodedOf("spprev:spsearch:hall of");
