@@ -23,6 +23,8 @@ import { ALBUM_PAGE_SIZE, type WebApi } from "./web-api.ts";
 const PLAYLIST_PAGE_SIZE = 100;
 /** An embed page shows no more of a list. */
 const EMBED_ENTRIES_MAX = 100;
+/** The node takes no more. */
+const ENTRIES_MAX = 10_000;
 const ARTIST_TRACKS_MAX = 100;
 const SEARCH_LIMIT = 10;
 
@@ -172,7 +174,7 @@ export class SpotifyLoader {
     if (type === "artist") return { pageSize: ARTIST_TRACKS_MAX, entriesMax: ARTIST_TRACKS_MAX };
     const [pageSize, pages] =
       type === "album" ? [ALBUM_PAGE_SIZE, albumLoadLimit] : [PLAYLIST_PAGE_SIZE, playlistLoadLimit];
-    return { pageSize, entriesMax: pageSize * Math.max(pages, 1) };
+    return { pageSize, entriesMax: Math.min(pageSize * Math.max(pages, 1), ENTRIES_MAX) };
   }
 }
 

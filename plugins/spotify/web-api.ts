@@ -16,7 +16,8 @@ const KEY = "token";
 const SEARCH_LIMIT = 10;
 export const ALBUM_PAGE_SIZE = 50;
 /** As example files of LavaSrc and others have them. */
-const PLACEHOLDER = /^(?:your\b|<|\$\{|x{3,}$|client[ _-]?(?:id|secret)$|\.{3})/i;
+const PLACEHOLDER =
+  /^(?:(?:your|insert|enter|change)[\s_-]|<|\$\{|x{3,}$|\.{3}|(?:spotify[\s_-]?)?client[\s_-]?(?:id|secret)$)/i;
 
 type Host = PluginHost<OptionValues<typeof SPOTIFY_MANIFEST.config>>;
 /** What is asked for; each has a separate circuit breaker. */

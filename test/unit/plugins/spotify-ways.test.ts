@@ -268,6 +268,8 @@ test("with credentials, the Web API is asked for tracks and searches first, with
 
 test.each([
   { clientId: "your client id", clientSecret: "your client secret" },
+  { clientId: "your-spotify-client-id", clientSecret: "your_spotify_client_secret" },
+  { clientId: "<id>", clientSecret: "an-application" },
   { clientId: "", clientSecret: "" },
   { clientId: "an-application" },
 ])("credentials that are not filled in (%o) are none", async (options) => {
