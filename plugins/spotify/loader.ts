@@ -67,7 +67,7 @@ export class SpotifyLoader {
     const { webApi, pages, pathfinder } = this.#ways;
     const byApi: Way<FoundTrack>[] = webApi.isSet ? [() => webApi.track(id, signal)] : [];
     const byPage = async (): Promise<FoundTrack> =>
-      readEmbedTrack(await pages.entity({ type: "track", id }, signal)) ?? throwChanged("embed page of a track");
+      readEmbedTrack(await pages.entity({ type: "track", id }, signal), id) ?? throwChanged("embed page of a track");
     const byPlayer = async (): Promise<FoundTrack | undefined> =>
       readTrackUnion(await pathfinder.ask("getTrack", { uri: `spotify:track:${id}` }, signal));
     const { preferPartnerApi } = this.#host.options;
@@ -93,7 +93,7 @@ export class SpotifyLoader {
   /** The address of a track's preview; undefined: there is none. */
   async previewUrl(id: string, signal: AbortSignal): Promise<string | undefined> {
     const entity = await this.#ways.pages.entity({ type: "track", id }, signal);
-    return readEmbedTrack(entity)?.previewUrl;
+    return readEmbedTrack(entity, id)?.previewUrl;
   }
 
   /** From the Web API, where there are credentials; undefined: not known. */
@@ -114,7 +114,7 @@ export class SpotifyLoader {
     const limits = this.#limitsOf(item);
     const { localFiles } = this.#host.options;
     const entity = await this.#ways.pages.entity(item, signal);
-    const list = readEmbedList(entity, { entriesMax: limits.entriesMax, localFiles });
+    const list = readEmbedList(entity, item, { entriesMax: limits.entriesMax, localFiles });
     if (list === undefined) return throwChanged(`embed page of the ${item.type}`);
     const isWhole = item.type === "artist" || list.entryCount < EMBED_ENTRIES_MAX;
     if (isWhole) return { ...list, totalCount: list.entryCount };

@@ -21,6 +21,7 @@ const MESSAGE_LENGTH_MAX = 200;
 /** Of an answer that is not JSON. */
 const REASON_LENGTH_MAX = 10_000;
 const UNKNOWN_HASH = /persisted[_ ]?query[_ ]?not[_ ]?found/i;
+const NOT_FOUND = /^(?:\w+ )?not[ _]?found\b/i;
 /** With nothing else in the answer, a hash is unknown. */
 const PRECONDITION_FAILED = 412;
 
@@ -133,9 +134,12 @@ function isUnknownHash(answer: HttpAnswer): boolean {
 function dataOf({ text }: HttpAnswer, operation: Operation): Members {
   const answer = parsed(text);
   const data = membersOf(membersOf(answer).data);
-  if (Object.values(data).some((value) => value !== null)) return data;
-  const [message = "no data"] = messagesOf(answer);
-  throw new SourceError("changed", `Spotify's web player answered its query ${operation} with: ${message}`);
+  const [message] = messagesOf(answer);
+  const values = Object.values(data);
+  if (values.some((value) => value !== null) || (values.length > 0 && message === undefined)) return data;
+  if (message !== undefined && NOT_FOUND.test(message)) throw new SourceError("not-found", message);
+  const reason = message ?? "an answer without data";
+  throw new SourceError("changed", `Spotify's web player answered its query ${operation} with: ${reason}`);
 }
 
 /** What all errors say, and their codes. */

@@ -12,10 +12,12 @@ import {
   LOCAL_ID,
   lengthOf,
   pageIn,
+  pageOf,
   pictureOf,
   trackIdOf,
   webAddressOf,
 } from "./found.ts";
+import type { Item } from "./identifier.ts";
 
 /** A token of the web player. */
 export interface Session {
@@ -65,9 +67,9 @@ export function readSession(value: unknown): Session | undefined {
   return { token, expiresAtMs: expiresAtMs > 0 ? expiresAtMs : undefined };
 }
 
-/** The track of a page. Undefined for anything else. */
-export function readEmbedTrack(entity: Members): FoundTrack | undefined {
-  const found = readEntry(entity);
+/** The track of the page of this id. Undefined for anything else. */
+export function readEmbedTrack(entity: Members, id: string): FoundTrack | undefined {
+  const found = readEntry({ ...entity, id });
   if (found === undefined || found.id === LOCAL_ID) return undefined;
   const artists = artistsOf(entity.artists);
   return {
@@ -77,15 +79,17 @@ export function readEmbedTrack(entity: Members): FoundTrack | undefined {
   };
 }
 
-/** The list of a page, with its first entries. Undefined for anything else. */
-export function readEmbedList(entity: Members, { entriesMax, localFiles }: ReadListOptions): FoundList | undefined {
+/** The list of the item's page, with its first entries. Undefined for anything else. */
+export function readEmbedList(
+  entity: Members,
+  { type, id }: Item,
+  { entriesMax, localFiles }: ReadListOptions,
+): FoundList | undefined {
   const name = trimmedText(entity.name) ?? trimmedText(entity.title);
   if (name === undefined || !Array.isArray(entity.trackList)) return undefined;
   const entries = listOf(entity.trackList).slice(0, entriesMax);
-  const isArtist = entity.type === "artist";
-  const isAlbum = entity.type === "album";
   const artworkUrl = coverOf(entity);
-  const album = isAlbum ? { artworkUrl, albumName: name, albumUrl: pageIn(entity.uri, "album") } : {};
+  const album = type === "album" ? { artworkUrl, albumName: name, albumUrl: pageOf(type, id) } : {};
   const tracks = entries.flatMap((entry) => {
     const members = membersOf(entry);
     const track = members.isPlayable === false ? undefined : readEntry(members);
@@ -93,7 +97,7 @@ export function readEmbedList(entity: Members, { entriesMax, localFiles }: ReadL
     return [{ ...album, ...defined(track) }];
   });
   const artists = joinedNames(artistsOf(entity.artists).map((artist) => trimmedText(artist.name)));
-  const author = isArtist ? name : (artists ?? joinedArtists(entity.subtitle));
+  const author = type === "artist" ? name : (artists ?? joinedArtists(entity.subtitle));
   return { name, author, artworkUrl, tracks, entryCount: entries.length };
 }
 

@@ -16,6 +16,7 @@ import { readApiAlbum, readApiSearch, readApiTrack } from "../../../plugins/spot
 import { troubleWith } from "../../support/plugin-bench.ts";
 import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
 
+const ALBUM = { type: "album", id: "1" } as const;
 const LIMITS = { entriesMax: 100, localFiles: false };
 const ODD_VALUES = [
   null,
@@ -70,8 +71,8 @@ const SONG = {
 
 describe("a member of any type in any place is read as missing by", () => {
   test.each<[string, unknown, (value: Members) => unknown]>([
-    ["embedded tracks", { ...EMBEDDED, uri: ENTRY.uri }, readEmbedTrack],
-    ["embedded lists", EMBEDDED, (value) => readEmbedList(value, LIMITS)],
+    ["embedded tracks", { ...EMBEDDED, uri: ENTRY.uri }, (value) => readEmbedTrack(value, "1")],
+    ["embedded lists", EMBEDDED, (value) => readEmbedList(value, ALBUM, LIMITS)],
     ["tracks", { trackUnion: SONG }, readTrackUnion],
     [
       "playlists",
@@ -112,19 +113,19 @@ describe("a member of any type in any place is read as missing by", () => {
 
 test("lengths that are none are unknown", () => {
   for (const duration of [-1, 0, 1e300, "1000", null, { totalMilliseconds: -5 }]) {
-    const found = readEmbedTrack({ ...ENTRY, duration });
+    const found = readEmbedTrack({ ...ENTRY, duration }, "1");
     expect(found?.lengthMs).toBeUndefined();
   }
 });
 
 test("a list of 10,000 entries is read up to the limit", () => {
   const trackList = Array.from({ length: 10_000 }, () => ENTRY);
-  expect(readEmbedList({ ...EMBEDDED, trackList }, { ...LIMITS, entriesMax: 600 })?.tracks).toHaveLength(600);
+  expect(readEmbedList({ ...EMBEDDED, trackList }, ALBUM, { ...LIMITS, entriesMax: 600 })?.tracks).toHaveLength(600);
 });
 
 test("entries that are no tracks are left out, but counted", () => {
   const trackList = [{ uri: "spotify:episode:1", title: "E" }, null, { title: "no uri" }, ENTRY];
-  const found = readEmbedList({ ...EMBEDDED, trackList }, LIMITS);
+  const found = readEmbedList({ ...EMBEDDED, trackList }, ALBUM, LIMITS);
   expect(found).toMatchObject({ tracks: [{ title: "T" }], entryCount: 4 });
 });
 
@@ -145,7 +146,15 @@ test("addresses that are not of the web are left out", () => {
     audioPreview: { url: "file:///etc/passwd" },
     coverArt: { sources: [{ url: "javascript:1" }] },
   };
-  expect(readEmbedTrack({ ...odd, uri: ENTRY.uri })).toMatchObject({ artworkUrl: undefined, previewUrl: undefined });
+  expect(readEmbedTrack({ ...odd, uri: ENTRY.uri }, "1")).toMatchObject({
+    artworkUrl: undefined,
+    previewUrl: undefined,
+  });
+});
+
+test("what only the link says is taken from there", () => {
+  expect(readEmbedTrack({ title: "T" }, "42")).toMatchObject({ id: "42", title: "T" });
+  expect(readEmbedTrack({ title: "T", uri: "spotify:episode:1" }, "42")).toBeUndefined();
 });
 
 const env = spotifyTestEnvironment();
@@ -162,4 +171,12 @@ test("an answer of the interface that is no JSON is an error", async () => {
   env.site.server.fail({ at: /^api-partner/, outcome: { text: "<html>hello</html>" } });
   const trouble = await troubleWith(env.load("spsearch:hall of"));
   expect(trouble.message).toContain("searchDesktop");
+});
+
+test.each([
+  ["with an error", { data: { trackUnion: null }, errors: [{ message: "Not found" }] }],
+  ["without one", { data: { trackUnion: null } }],
+])("a track that the interface has not, %s, is no failure", async (_name, json) => {
+  env.site.server.fail({ at: /^api-partner/, outcome: { json } });
+  expect(await env.load(`spotify:track:${spotifyId(404)}`)).toEqual({ kind: "empty" });
 });
