@@ -13,6 +13,7 @@ import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
 import { RADIO_MANIFEST } from "./radio/manifest.ts";
 import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
 import { SPEECH_MANIFEST } from "./speech/manifest.ts";
+import { SPOTIFY_MANIFEST } from "./spotify/manifest.ts";
 import { SUBSONIC_MANIFEST } from "./subsonic/manifest.ts";
 import { TWITCH_MANIFEST } from "./twitch/manifest.ts";
 import { YOUTUBE_MANIFEST } from "./youtube/manifest.ts";
@@ -96,6 +97,14 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     }),
   },
   {
+    manifest: SPOTIFY_MANIFEST,
+    rank: "middle",
+    module: "spotify/plugin.js",
+    // Off unless configured, like LavaSrc's.
+    isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "spotify")),
+    options: ({ lavalink }) => chosen(lavalink("lavasrc", "spotify"), Object.keys(SPOTIFY_MANIFEST.config)),
+  },
+  {
     manifest: SUBSONIC_MANIFEST,
     rank: "middle",
     module: "subsonic/plugin.js",
@@ -138,6 +147,10 @@ function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTre
 
 function isFalse(tree: PlainTree | undefined): boolean {
   return typeof tree === "string" && parseFlag(tree) === false;
+}
+
+function isTrue(tree: PlainTree | undefined): boolean {
+  return typeof tree === "string" && parseFlag(tree) === true;
 }
 
 function isTextOf(tree: PlainTree | undefined): tree is string {

@@ -61,6 +61,15 @@ export const TRIES: Tries = {
   // A channel that is live round the clock.
   twitch: { link: "https://www.twitch.tv/monstercat" },
   "getyarn.io": { link: "https://getyarn.io/yarn-clip/00a2eaf9-a18d-4aea-b600-6e4b19bbe4d1" },
+  spotify: {
+    search: "spsearch:never gonna give you up",
+    link: "https://open.spotify.com/track/4cOdK2wGLETKBW3PvgPWqT",
+    // The other way without keys, and Spotify's own audio.
+    more: [
+      { link: "https://open.spotify.com/track/4cOdK2wGLETKBW3PvgPWqT", options: { preferPartnerApi: true } },
+      { link: "spprev:https://open.spotify.com/track/4cOdK2wGLETKBW3PvgPWqT" },
+    ],
+  },
   radiobrowser: { search: "rbsearch:jazz" },
   podcast: { search: "podcast:planet money", link: "podcast:https://feeds.npr.org/510289/podcast.xml" },
   speak: { link: "speak:the canary sings" },

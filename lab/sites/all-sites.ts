@@ -9,6 +9,7 @@ import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
 import { SpeechSites } from "./speech.ts";
+import { SpotifySite, spotifyId } from "./spotify.ts";
 import { SubsonicSite } from "./subsonic.ts";
 import { TwitchSite } from "./twitch.ts";
 import { YoutubeSite } from "./youtube.ts";
@@ -34,6 +35,11 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
     `https://getyarn.io/yarn-clip/${String(number).padStart(8, "0")}-1111-2222-3333-444455556666`,
   ],
   radiobrowser: (number) => [`rbsearch:question ${number}`],
+  spotify: (number) => [
+    `spsearch:question ${number}`,
+    `https://open.spotify.com/track/${spotifyId(number)}`,
+    `https://open.spotify.com/playlist/${spotifyId(number)}`,
+  ],
   podcast: (number) => [`podcast:question ${number}`, `podcast:https://feeds.example/question-${number}.rss`],
   subsonic: (number) => [`subsearch:question ${number}`, `subsonic:home:question-${number}`],
   jellyfin: (number) => [`jfsearch:question ${number}`],
@@ -56,6 +62,7 @@ interface FakeSites {
   readonly radio: RadioBrowserSite;
   readonly podcasts: PodcastSites;
   readonly speech: SpeechSites;
+  readonly spotify: SpotifySite;
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
   readonly ytdlp: FakeYtDlp;
@@ -75,6 +82,7 @@ export class AllSites {
       radio: await RadioBrowserSite.start(),
       podcasts: await PodcastSites.start(),
       speech: await SpeechSites.start(),
+      spotify: await SpotifySite.start(),
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
       ytdlp: await FakeYtDlp.start(),
@@ -89,11 +97,12 @@ export class AllSites {
   /** Arguments for the node. */
   get args(): readonly string[] {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, ytdlp } = this.each;
-    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
+    const { speech, spotify, subsonic, jellyfin, ytdlp } = this.each;
+    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, spotify].map((site) => site.hosts);
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
+      "--plugins.spotify.enabled=true",
       `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
       ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
       ...serverArgs("subsonic", subsonic),
@@ -105,8 +114,8 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, ytdlp } = this.each;
-    const servers = [soundcloud.server, radio.server, podcasts.server, speech.server];
+    const { speech, spotify, subsonic, jellyfin, ytdlp } = this.each;
+    const servers = [soundcloud.server, radio.server, podcasts.server, speech.server, spotify.server];
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),

@@ -1,0 +1,102 @@
+// Requests Spotify's embed pages, which need no key, and keeps the session of their visitor for the web player's
+// interface. Plugin thread.
+
+import { type Cache, type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import type { Members } from "../reading/json.ts";
+import type { Item } from "./identifier.ts";
+import { type EmbedPage, readEmbedPage, type Session } from "./read-embed.ts";
+
+const TIMEOUT_MS = 5000;
+/** Pages that have existed for years, requested for their session alone. */
+const SESSION_PAGES: readonly Item[] = [
+  { type: "track", id: "4cOdK2wGLETKBW3PvgPWqT" },
+  { type: "playlist", id: "37i9dQZF1DXcBWIGoYBM5M" },
+];
+/** Sessions of visitors last about an hour. */
+const SESSION_MS = { default: 10 * 60_000, min: 60_000, max: 60 * 60_000 };
+/** One per local address. */
+const SESSIONS_MAX = 100;
+const MISSING = new Set([404, 410]);
+
+type Host = Pick<PluginHost, "http" | "backend" | "cache" | "clock">;
+
+export class EmbedPages {
+  readonly #host: Host;
+  readonly #sessions: Cache<string>;
+
+  constructor(host: Host) {
+    this.#host = host;
+    this.#sessions = host.cache("sessions", { ttlMs: SESSION_MS.default, entriesMax: SESSIONS_MAX });
+  }
+
+  /** What the page of an item says of it. Rejects with a SourceError, `not-found` if there is no such item. */
+  async entity(item: Item, signal: AbortSignal): Promise<Members> {
+    const { entity } = await this.#host.backend(`embed pages: ${item.type}`).run(async () => {
+      const page = await this.#read(item, signal);
+      if (page.entity === undefined) throw new SourceError("not-found", `Spotify has no ${item.type} ${item.id}`);
+      return { entity: page.entity };
+    });
+    return entity;
+  }
+
+  /** The token of a visitor's session: that of a page that was read, or of one that is read for it. */
+  async token(signal: AbortSignal): Promise<string> {
+    const key = await this.#key(signal);
+    const make = (shared: AbortSignal): Promise<{ value: string; ttlMs: number }> => this.#newToken(shared);
+    return this.#sessions.getOrMake(key, { signal, make, isKeptFresh: true });
+  }
+
+  /** Spotify does not accept this token any more. */
+  async refuse(token: string, signal: AbortSignal): Promise<void> {
+    const key = await this.#key(signal);
+    // Another request may have replaced it in the meantime.
+    if (this.#sessions.get(key) === token) this.#sessions.delete(key);
+  }
+
+  async #newToken(signal: AbortSignal): Promise<{ value: string; ttlMs: number }> {
+    return this.#host.backend("embed pages: session").run(async () => {
+      let trouble: unknown;
+      for (const item of SESSION_PAGES) {
+        try {
+          const { session } = await this.#read(item, signal);
+          if (session !== undefined) return { value: session.token, ttlMs: this.#lifeOf(session) };
+        } catch (error) {
+          signal.throwIfAborted();
+          trouble ??= error;
+        }
+      }
+      throw trouble ?? new SourceError("changed", "Spotify's embed pages have no session of a visitor any more");
+    });
+  }
+
+  async #read({ type, id }: Item, signal: AbortSignal): Promise<EmbedPage> {
+    const url = `https://open.spotify.com/embed/${type}/${id}`;
+    const key = await this.#key(signal);
+    const headers = { accept: "text/html", "accept-language": "en" };
+    const answer = await this.#host.http.request(url, { signal, headers, timeoutMs: TIMEOUT_MS });
+    const page = this.#pageOf(answer);
+    const { session } = page;
+    if (session !== undefined && this.#sessions.get(key) === undefined) {
+      this.#sessions.set(key, session.token, this.#lifeOf(session));
+    }
+    return page;
+  }
+
+  #pageOf(answer: HttpAnswer): EmbedPage {
+    if (MISSING.has(answer.status)) return { entity: undefined, session: undefined };
+    if (answer.status >= 200 && answer.status <= 299) return readEmbedPage(answer.text);
+    const error = this.#host.http.statusError(answer);
+    if (error.kind === "busy") throw error;
+    throw new SourceError("changed", `Spotify refuses its embed pages to this node (HTTP ${answer.status})`);
+  }
+
+  /** Milliseconds. */
+  #lifeOf({ expiresAtMs }: Session): number {
+    if (expiresAtMs === undefined) return SESSION_MS.default;
+    return Math.min(Math.max(expiresAtMs - this.#host.clock.now(), SESSION_MS.min), SESSION_MS.max);
+  }
+
+  async #key(signal: AbortSignal): Promise<string> {
+    return (await this.#host.http.address({ signal })) ?? "";
+  }
+}

@@ -1,0 +1,69 @@
+// The further pages of a long list, several at once. Plugin thread.
+
+import { SourceError } from "../../src/plugin-api/plugin.ts";
+import type { FoundList } from "./found.ts";
+
+const PAGES_AT_ONCE = 8;
+
+interface ListPages {
+  readonly signal: AbortSignal;
+  /** Entries of a page. */
+  readonly pageSize: number;
+  /** Entries that are loaded at most. */
+  readonly entriesMax: number;
+  /** Requests the page whose first entry is at this index. */
+  page(offset: number): Promise<FoundList>;
+}
+
+export interface CompleteList {
+  readonly list: FoundList;
+  /** Why a part of it is missing. */
+  readonly trouble: SourceError | undefined;
+}
+
+/** The list with the entries behind its first ones; those that cannot be loaded are left out. */
+export async function completeList(
+  first: FoundList,
+  { signal, pageSize, entriesMax, page }: ListPages,
+): Promise<CompleteList> {
+  const parts = [first];
+  const troubles: unknown[] = [];
+  const load = async (offsets: readonly number[]): Promise<void> => {
+    for (const result of await Promise.allSettled(offsets.map(page))) {
+      if (result.status === "rejected") troubles.push(result.reason);
+      else if (!parts.some((part) => isSame(part, result.value))) parts.push(result.value);
+    }
+    signal.throwIfAborted();
+  };
+  // The first ones may not tell how many there are.
+  if (first.totalCount === undefined && first.entryCount < entriesMax) await load([first.entryCount]);
+  const offsets = offsetsOf(parts, { pageSize, entriesMax });
+  for (let at = 0; at < offsets.length && troubles.length === 0; at += PAGES_AT_ONCE) {
+    await load(offsets.slice(at, at + PAGES_AT_ONCE));
+  }
+  const unexpected = troubles.find((trouble) => !(trouble instanceof SourceError));
+  if (unexpected !== undefined) throw unexpected;
+  const totalCount = parts.find((part) => part.totalCount !== undefined)?.totalCount;
+  const tracks = parts.flatMap((part) => part.tracks).slice(0, entriesMax);
+  return { list: { ...first, tracks, totalCount }, trouble: troubles[0] as SourceError | undefined }; // as checked
+}
+
+/** Where the pages begin that are missing. */
+function offsetsOf(
+  parts: readonly FoundList[],
+  { pageSize, entriesMax }: Pick<ListPages, "pageSize" | "entriesMax">,
+): number[] {
+  const start = parts.reduce((sum, { entryCount }) => sum + entryCount, 0);
+  const { entryCount = 0, totalCount } = parts.at(-1) ?? {};
+  const isFull = entryCount >= pageSize;
+  const end = Math.min(totalCount ?? (isFull ? entriesMax : start), entriesMax);
+  if (entryCount === 0) return [];
+  // A site may give less at once than it is asked for.
+  const step = isFull ? pageSize : Math.max(entryCount, Math.ceil(pageSize / 2));
+  return Array.from({ length: Math.max(Math.ceil((end - start) / step), 0) }, (_, index) => start + index * step);
+}
+
+/** A page that comes again, whatever is asked for. */
+function isSame({ tracks: one }: FoundList, { tracks: other }: FoundList): boolean {
+  return one.length > 1 && one.length === other.length && one.every(({ id }, index) => id === other[index]?.id);
+}

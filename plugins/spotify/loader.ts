@@ -1,0 +1,207 @@
+// Loads what Spotify knows of its items, with several ways for each errand: when one fails, the next one is used. Plugin
+// thread.
+
+import { type OptionValues, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import type { Members } from "../reading/json.ts";
+import type { EmbedPages } from "./embed-pages.ts";
+import { type FoundList, type FoundTrack, pageOf } from "./found.ts";
+import type { Item } from "./identifier.ts";
+import { completeList } from "./list-pages.ts";
+import type { SPOTIFY_MANIFEST } from "./manifest.ts";
+import type { Pathfinder } from "./pathfinder.ts";
+import { readEmbedList, readEmbedTrack } from "./read-embed.ts";
+import {
+  readAlbum,
+  readArtist,
+  readPlaylist,
+  readRecommendations,
+  readSearch,
+  readTrackUnion,
+} from "./read-pathfinder.ts";
+import { ALBUM_PAGE_SIZE, type WebApi } from "./web-api.ts";
+
+const PLAYLIST_PAGE_SIZE = 100;
+/** An embed page shows no more of a list. */
+const EMBED_ENTRIES_MAX = 100;
+/** The node takes no more. */
+const ENTRIES_MAX = 10_000;
+const ARTIST_TRACKS_MAX = 100;
+const SEARCH_LIMIT = 10;
+
+type Host = PluginHost<OptionValues<typeof SPOTIFY_MANIFEST.config>>;
+/** Undefined: there is no such item. */
+type Way<Value> = () => Promise<Value | undefined>;
+
+interface SpotifyWays {
+  readonly pages: EmbedPages;
+  readonly pathfinder: Pathfinder;
+  readonly webApi: WebApi;
+}
+
+export class SpotifyLoader {
+  readonly #host: Host;
+  readonly #ways: SpotifyWays;
+
+  constructor(host: Host, ways: SpotifyWays) {
+    this.#host = host;
+    this.#ways = ways;
+  }
+
+  async search(query: string, signal: AbortSignal): Promise<readonly FoundTrack[]> {
+    const { webApi, pathfinder } = this.#ways;
+    const { preferPartnerApi, preferV1SearchApi } = this.#host.options;
+    const byApi: Way<FoundTrack[]>[] = webApi.isSet ? [() => webApi.search(query, signal)] : [];
+    const byPlayer = async (): Promise<FoundTrack[]> => {
+      const variables = { searchTerm: query, offset: 0, limit: SEARCH_LIMIT, numberOfTopResults: 5 };
+      const parts = { includeAudiobooks: true, includeArtistHasConcertsField: false };
+      const more = { includePreReleases: true, includeAuthors: false };
+      const data = await pathfinder.ask("searchDesktop", { ...variables, ...parts, ...more }, signal);
+      return readSearch(data) ?? throwChanged("searchDesktop");
+    };
+    const isPlayerFirst = preferPartnerApi && !preferV1SearchApi;
+    return (await inOrder(isPlayerFirst ? [byPlayer, ...byApi] : [...byApi, byPlayer], signal)) ?? [];
+  }
+
+  /** Undefined: there is no such track. */
+  track(id: string, signal: AbortSignal): Promise<FoundTrack | undefined> {
+    const { webApi, pages, pathfinder } = this.#ways;
+    const byApi: Way<FoundTrack>[] = webApi.isSet ? [() => webApi.track(id, signal)] : [];
+    const byPage = async (): Promise<FoundTrack> =>
+      readEmbedTrack(await pages.entity({ type: "track", id }, signal), id) ?? throwChanged("embed page of a track");
+    const byPlayer = async (): Promise<FoundTrack | undefined> =>
+      readTrackUnion(await pathfinder.ask("getTrack", { uri: `spotify:track:${id}` }, signal));
+    const { preferPartnerApi } = this.#host.options;
+    return inOrder(preferPartnerApi ? [byPlayer, ...byApi, byPage] : [...byApi, byPage, byPlayer], signal);
+  }
+
+  /** Undefined: there is no such list. */
+  list(item: Item, signal: AbortSignal): Promise<FoundList | undefined> {
+    const byPage = (): Promise<FoundList> => this.#byPage(item, signal);
+    const byPlayer = (): Promise<FoundList | undefined> => this.#byPlayer(item, signal);
+    const byApi: Way<FoundList>[] = this.#hasApi(item) ? [() => this.#byApi(item, signal)] : [];
+    const { preferPartnerApi } = this.#host.options;
+    return inOrder(preferPartnerApi ? [byPlayer, byPage, ...byApi] : [byPage, byPlayer, ...byApi], signal);
+  }
+
+  /** Tracks that resemble a track. */
+  async recommendations(id: string, signal: AbortSignal): Promise<readonly FoundTrack[]> {
+    const operation = "internalLinkRecommenderTrack";
+    const data = await this.#ways.pathfinder.ask(operation, { uri: `spotify:track:${id}` }, signal);
+    return readRecommendations(data) ?? throwChanged(operation);
+  }
+
+  /** The address of a track's preview; undefined: there is none. */
+  async previewUrl(id: string, signal: AbortSignal): Promise<string | undefined> {
+    const entity = await this.#ways.pages.entity({ type: "track", id }, signal);
+    return readEmbedTrack(entity, id)?.previewUrl;
+  }
+
+  /** From the Web API, where there are credentials; undefined: not known. */
+  async isrc(id: string, signal: AbortSignal): Promise<string | undefined> {
+    const { webApi } = this.#ways;
+    if (!webApi.isSet) return undefined;
+    try {
+      return (await webApi.track(id, signal)).isrc;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError)) throw error;
+      return undefined;
+    }
+  }
+
+  /** The first entries by the embed page, the rest by other ways. */
+  async #byPage(item: Item, signal: AbortSignal): Promise<FoundList> {
+    const limits = this.#limitsOf(item);
+    const { localFiles } = this.#host.options;
+    const entity = await this.#ways.pages.entity(item, signal);
+    const list = readEmbedList(entity, item, { entriesMax: limits.entriesMax, localFiles });
+    if (list === undefined) return throwChanged(`embed page of the ${item.type}`);
+    const isWhole = item.type === "artist" || list.entryCount < EMBED_ENTRIES_MAX;
+    if (isWhole) return { ...list, totalCount: list.entryCount };
+    return this.#complete(item, list, signal);
+  }
+
+  async #byPlayer(item: Item, signal: AbortSignal): Promise<FoundList | undefined> {
+    const first = await this.#playerPage(item, 0, signal);
+    return first === undefined || item.type === "artist" ? first : this.#complete(item, first, signal);
+  }
+
+  async #byApi(item: Item, signal: AbortSignal): Promise<FoundList> {
+    return this.#complete(item, await this.#ways.webApi.album(item.id, signal), signal);
+  }
+
+  async #complete(item: Item, first: FoundList, signal: AbortSignal): Promise<FoundList> {
+    const { webApi } = this.#ways;
+    const page = async (offset: number): Promise<FoundList> => {
+      const byPlayer = (): Promise<FoundList | undefined> => this.#playerPage(item, offset, signal);
+      const byApi = this.#hasApi(item) ? [() => webApi.albumPage(first, item.id, offset, signal)] : [];
+      const found = await inOrder<FoundList>([byPlayer, ...byApi], signal);
+      return found ?? throwChanged(`answer about a ${item.type}`);
+    };
+    const { list, trouble } = await completeList(first, { signal, page, ...this.#limitsOf(item) });
+    if (trouble !== undefined) {
+      const { length } = list.tracks;
+      const url = pageOf(item.type, item.id);
+      this.#host.log.warn(`only a part of a list of Spotify could be loaded: ${trouble.message}`, {
+        url,
+        tracks: length,
+      });
+    }
+    return list;
+  }
+
+  /** The entries of a list from `offset`, as many as a page has. */
+  async #playerPage({ type, id }: Item, offset: number, signal: AbortSignal): Promise<FoundList | undefined> {
+    const { pathfinder } = this.#ways;
+    const uri = `spotify:${type}:${id}`;
+    const { pageSize } = this.#limitsOf({ type, id });
+    const limits = { entriesMax: pageSize, localFiles: this.#host.options.localFiles };
+    const window = { uri, offset, limit: pageSize };
+    const ask = (...query: AskArguments): Promise<Members> => pathfinder.ask(...query, signal);
+    if (type === "playlist") {
+      return readPlaylist(await ask("fetchPlaylist", { ...window, enableWatchFeedEntrypoint: false }), limits);
+    }
+    if (type === "album") return readAlbum(await ask("getAlbum", { ...window, locale: "en" }), limits);
+    return readArtist(await ask("queryArtistOverview", { uri, locale: "en", includePrerelease: true }), limits);
+  }
+
+  #hasApi({ type }: Item): boolean {
+    return type === "album" && this.#ways.webApi.isSet;
+  }
+
+  #limitsOf({ type }: Item): { readonly pageSize: number; readonly entriesMax: number } {
+    const { playlistLoadLimit, albumLoadLimit } = this.#host.options;
+    if (type === "artist") return { pageSize: ARTIST_TRACKS_MAX, entriesMax: ARTIST_TRACKS_MAX };
+    const [pageSize, pages] =
+      type === "album" ? [ALBUM_PAGE_SIZE, albumLoadLimit] : [PLAYLIST_PAGE_SIZE, playlistLoadLimit];
+    return { pageSize, entriesMax: Math.min(pageSize * Math.max(pages, 1), ENTRIES_MAX) };
+  }
+}
+
+type AskArguments = [operation: Parameters<Pathfinder["ask"]>[0], variables: Parameters<Pathfinder["ask"]>[1]];
+
+/** The first value that a way gives. Undefined: the ways that worked have none. Rejects if no way works. */
+async function inOrder<Value>(ways: readonly Way<Value>[], signal: AbortSignal): Promise<Value | undefined> {
+  const troubles: SourceError[] = [];
+  let isMissing = false;
+  for (const way of ways) {
+    try {
+      const found = await way();
+      if (found !== undefined) return found;
+      isMissing = true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError)) throw error;
+      if (error.kind === "not-found") isMissing = true;
+      else troubles.push(error);
+    }
+  }
+  const [first] = troubles;
+  if (isMissing || first === undefined) return undefined;
+  if (troubles.length === 1) throw first;
+  throw new SourceError(first.kind, troubles.map(({ message }) => message).join("; "), { cause: first });
+}
+
+function throwChanged(what: string): never {
+  throw new SourceError("changed", `Spotify's ${what} has another form now`);
+}

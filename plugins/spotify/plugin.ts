@@ -1,0 +1,33 @@
+// The spotify plugin: links, searches and recommendations of Spotify, whose tracks are played from other sites. Plugin
+// thread; what it stands on is put together here.
+
+import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
+import { IsrcIndex } from "../reading/isrc-index.ts";
+import { EmbedPages } from "./embed-pages.ts";
+import { SpotifyLoader } from "./loader.ts";
+import { SPOTIFY_MANIFEST } from "./manifest.ts";
+import { Pathfinder } from "./pathfinder.ts";
+import { PlayerTokens } from "./player-tokens.ts";
+import { ShortLinks } from "./short-links.ts";
+import { SpotifySource } from "./source.ts";
+import { WebApi } from "./web-api.ts";
+
+const { name, version, config, sources } = SPOTIFY_MANIFEST;
+
+export default definePlugin({
+  name,
+  version,
+  apiVersion: API_VERSION,
+  config,
+  setup(host) {
+    const pages = new EmbedPages(host);
+    const pathfinder = new Pathfinder(host, new PlayerTokens(host, pages));
+    const loader = new SpotifyLoader(host, { pages, pathfinder, webApi: new WebApi(host) });
+    const source = new SpotifySource({ loader, shortLinks: new ShortLinks(host), isrcs: new IsrcIndex(host) });
+    host.addSource({
+      ...sources[0],
+      load: (request) => source.load(request),
+      resolve: (request) => source.resolve(request),
+    });
+  },
+});

@@ -1,0 +1,79 @@
+// Reads the answers of Spotify's Web API (api.spotify.com/v1). Pure. Plugin thread.
+
+import { listOf, type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import {
+  artistsOf,
+  countOf,
+  type FoundList,
+  type FoundTrack,
+  joinedNames,
+  LOCAL_ID,
+  lengthOf,
+  pageIn,
+  pictureOf,
+  trackIdOf,
+  webAddressOf,
+} from "./found.ts";
+
+const RESULTS_MAX = 100;
+
+/** Undefined: the answer is no track. */
+export function readApiTrack(track: Members): FoundTrack | undefined {
+  const id = trackIdOf(track);
+  const title = trimmedText(track.name);
+  if (id === undefined || id === LOCAL_ID || title === undefined) return undefined;
+  const album = membersOf(track.album);
+  const artists = artistsOf(track.artists);
+  return {
+    id,
+    title,
+    author: namesOf(track.artists),
+    lengthMs: lengthOf(track.duration_ms),
+    artworkUrl: pictureOf(album.images),
+    isrc: trimmedText(membersOf(track.external_ids).isrc),
+    albumName: trimmedText(album.name),
+    albumUrl: urlOf(album, "album"),
+    artistUrl: urlOf(artists[0] ?? {}, "artist"),
+    artistArtworkUrl: pictureOf(artists[0]?.images),
+    previewUrl: webAddressOf(track.preview_url),
+  };
+}
+
+/** The tracks that a search has found, the best first. Undefined: the answer has another form. */
+export function readApiSearch({ tracks }: Members): FoundTrack[] | undefined {
+  const found = objectOf(tracks);
+  if (found === undefined) return undefined;
+  return objectsOf(found.items, RESULTS_MAX).flatMap((entry) => readApiTrack(entry) ?? []);
+}
+
+/** An album with its first tracks. Undefined: the answer is no album. */
+export function readApiAlbum(album: Members, entriesMax: number): FoundList | undefined {
+  const name = trimmedText(album.name);
+  if (name === undefined) return undefined;
+  const page = readApiTracks(album, membersOf(album.tracks), entriesMax);
+  const artworkUrl = pictureOf(album.images);
+  const totalCount = page.totalCount ?? countOf(album.total_tracks);
+  return { name, author: namesOf(album.artists), artworkUrl, ...page, totalCount };
+}
+
+/** A page of an album's tracks, which do not say what album they are of. */
+export function readApiTracks(
+  album: Members,
+  { items, total }: Members,
+  entriesMax: number,
+): Pick<FoundList, "tracks" | "entryCount" | "totalCount"> {
+  const entries = listOf(items).slice(0, entriesMax);
+  return {
+    tracks: entries.flatMap((entry) => readApiTrack({ ...membersOf(entry), album }) ?? []),
+    entryCount: entries.length,
+    totalCount: countOf(total),
+  };
+}
+
+function namesOf(artists: unknown): string | undefined {
+  return joinedNames(artistsOf(artists).map(({ name }) => trimmedText(name)));
+}
+
+function urlOf({ uri, external_urls: urls }: Members, type: "album" | "artist"): string | undefined {
+  return webAddressOf(membersOf(urls).spotify) ?? pageIn(uri, type);
+}

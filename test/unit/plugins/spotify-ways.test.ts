@@ -1,0 +1,343 @@
+// What the spotify plugin does when one of its ways to Spotify's data fails, and how it pages through long lists.
+
+import { expect, test } from "vitest";
+import {
+  embedPage,
+  SPOTIFY_ALBUM_ID,
+  SPOTIFY_ARTIST_ID,
+  SPOTIFY_CREDENTIALS,
+  SPOTIFY_PLAYLIST_ID,
+  SPOTIFY_SONG_ID,
+  spotifyId,
+} from "../../../lab/sites/spotify.ts";
+import { SPOTIFY_MANIFEST } from "../../../plugins/spotify/manifest.ts";
+import { oneTimePassword } from "../../../plugins/spotify/one-time-password.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { troubleWith } from "../../support/plugin-bench.ts";
+import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
+
+const env = spotifyTestEnvironment();
+const PAGE = "https://open.spotify.com";
+const SONG = `${PAGE}/track/${SPOTIFY_SONG_ID}`;
+const LONG = spotifyId(5000);
+const PLAYER = "api-partner.spotify.com";
+const { hashes } = SPOTIFY_MANIFEST.config;
+const EMBED = /^open\.spotify\.com\/embed\//;
+const V2 = /^api-partner\.spotify\.com\/pathfinder\/v2/;
+
+function offsets(): number[] {
+  return env.site.server
+    .requestsTo(PLAYER)
+    .map(({ body }) => (JSON.parse(body) as { variables: { offset: number } }).variables.offset);
+}
+
+// Long lists
+
+test("a playlist of 500 takes five requests, and its last pages are requested at the same time", async () => {
+  env.site.addPlaylist(LONG, 500);
+  let waiting = 0;
+  let release = (): void => undefined;
+  const allAsked = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  // The pages behind the second one are answered only once all three of them have been requested.
+  env.site.beforeQuery = async ({ body }) => {
+    if (body.includes('"offset":100,')) return;
+    waiting += 1;
+    if (waiting === 3) release();
+    await allAsked;
+  };
+  const found = await env.load(`${PAGE}/playlist/${LONG}`);
+  if (found?.kind !== "playlist") throw new Error("no playlist");
+  expect(found.tracks.map(({ title }) => title)).toEqual(Array.from({ length: 500 }, (_, index) => `Song ${index}`));
+  expect(found.pluginInfo).toMatchObject({ type: "playlist", totalTracks: 500 });
+  expect(env.requests()).toHaveLength(5);
+  expect(offsets().toSorted((a, b) => a - b)).toEqual([100, 200, 300, 400]);
+});
+
+test("a playlist is loaded up to playlistLoadLimit pages of 100, and its whole number is told", async () => {
+  env.site.addPlaylist(LONG, 900);
+  const found = await env.load(`${PAGE}/playlist/${LONG}`);
+  expect(found).toMatchObject({ kind: "playlist", pluginInfo: { totalTracks: 900 } });
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(600);
+  await env.restart({ playlistLoadLimit: "2" });
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(200);
+});
+
+test("an album is loaded up to albumLoadLimit pages of 50", async () => {
+  const songs = Array.from({ length: 400 }, (_, index) => ({
+    ...{ id: spotifyId(index), title: `Song ${index}`, artists: ["A"], lengthMs: 1000 },
+  }));
+  env.site.addList({ type: "album", id: LONG, name: "Everything", songs });
+  expect(await env.loadTracks(`${PAGE}/album/${LONG}`)).toHaveLength(300);
+  await env.restart({ albumLoadLimit: "1" });
+  expect(await env.loadTracks(`${PAGE}/album/${LONG}`)).toHaveLength(50);
+});
+
+test("where the rest of a list cannot be loaded, there are the tracks so far, and one line in the log", async () => {
+  env.site.addPlaylist(LONG, 500);
+  env.site.beforeQuery = ({ body }) => {
+    if (body.includes('"offset":300')) throw new Error("the connection is cut");
+  };
+  const found = await env.load(`${PAGE}/playlist/${LONG}`);
+  if (found?.kind !== "playlist") throw new Error("no playlist");
+  expect(found.tracks).toHaveLength(400);
+  expect(found.tracks[300]?.title).toBe("Song 400");
+  expect(found.pluginInfo).toMatchObject({ totalTracks: 500 });
+  const lines = env.bench.lines.filter(({ message }) => message.startsWith("only a part of a list of Spotify"));
+  expect(lines).toHaveLength(1);
+});
+
+test("pages that repeat, and a total that lies, end the list", async () => {
+  env.site.addPlaylist(LONG, 100, { totalCount: 1_000_000_000 });
+  const list = { name: "Loop", content: { totalCount: 1_000_000_000, items: [] as unknown[] } };
+  list.content.items = Array.from({ length: 100 }, (_, index) => ({
+    itemV2: { data: { name: "Again", uri: `spotify:track:${spotifyId(index + 7000)}` } },
+  }));
+  env.site.server.fail({ at: V2, outcome: { json: { data: { playlistV2: list } } } });
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(200);
+  expect(env.site.server.requestsTo(PLAYER)).toHaveLength(5);
+});
+
+// Hashes
+
+test("an unknown hash is followed by the next one, and the known one is sent first from then on", async () => {
+  const [old = "", known = ""] = hashes.members.searchDesktop.default;
+  env.site.oldHashes.add(old);
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  expect(await env.loadTracks("spsearch:song 1")).toHaveLength(1);
+  const sent = env.site.server
+    .requestsTo(PLAYER)
+    .map(({ body }) => [old, known].findIndex((hash) => body.includes(hash)));
+  expect(sent).toEqual([0, 1, 1]);
+});
+
+test.each([
+  ["a 200 with the code", { json: { errors: [{ message: "x", extensions: { code: "PERSISTED_QUERY_NOT_FOUND" } }] } }],
+  ["a 404 in words", { status: 404, text: "PersistedQueryNotFound" }],
+  ["a 412", { status: 412, text: "" }],
+  [
+    "a 400 with the code beside",
+    { status: 400, json: { errors: [{ code: "PERSISTED_QUERY_NOT_FOUND" }], data: null } },
+  ],
+])("an unknown hash is recognised by %s", async (_name, unknownHash) => {
+  env.site.unknownHash = unknownHash;
+  env.site.oldHashes.add(hashes.members.fetchPlaylist.default[0]);
+  env.site.addPlaylist(LONG, 120);
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(120);
+  expect(env.site.server.requestsTo(PLAYER).every(({ path }) => path === "/pathfinder/v2/query")).toBe(true);
+});
+
+test("where no hash is known any more, the error names the query and the option, which helps", async () => {
+  for (const hash of hashes.members.searchDesktop.default) env.site.oldHashes.add(hash);
+  const trouble = await troubleWith(env.load("spsearch:hall of"));
+  expect(trouble.message).toContain("searchDesktop");
+  expect(trouble.message).toContain("plugins.spotify.hashes.searchDesktop");
+  await env.restart({ hashes: { searchDesktop: ["a".repeat(64)] } });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+});
+
+test("rotten hashes of one query leave the others alone", async () => {
+  for (const hash of hashes.members.searchDesktop.default) env.site.oldHashes.add(hash);
+  for (let count = 0; count < 6; count++) await troubleWith(env.load(`spsearch:${count}`));
+  expect(await env.load(`sprec:${SPOTIFY_SONG_ID}`)).toMatchObject({ kind: "playlist" });
+});
+
+test("the former address of the interface is asked where the present one is gone, and stays first", async () => {
+  env.site.server.fail({ at: V2, outcome: { status: 404, json: {} } });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  expect(await env.loadTracks("spsearch:song 1")).toHaveLength(1);
+  const versions = env.site.server.requestsTo(PLAYER).map(({ path }) => path.split("/")[2]);
+  expect(versions).toEqual(["v2", "v1", "v1"]);
+});
+
+// Embed pages and tokens
+
+test.each([
+  ["a page without its data", { text: "<html><body>Enable JavaScript</body></html>" }],
+  ["data that is not JSON", { text: '<script id="__NEXT_DATA__">{"props":</script>' }],
+  [
+    "an item of another form",
+    { text: embedPage({ entity: { name: 1, trackList: "x" }, session: { accessToken: "x" } }) },
+  ],
+  ["a refusal", { status: 403, text: "no" }],
+])("after %s, the web player's interface is asked", async (_name, outcome) => {
+  await env.load("spsearch:hall of");
+  env.site.server.fail({ at: EMBED, outcome });
+  expect(await env.load(SONG)).toMatchObject({
+    kind: "track",
+    track: { author: "Stand In, A Guest", lengthMs: 201_040 },
+  });
+  expect(await env.load(`${PAGE}/playlist/${SPOTIFY_PLAYLIST_ID}`)).toMatchObject({
+    name: "Mix",
+    tracks: [{ pluginInfo: { albumName: "Rooms" } }, {}, {}, {}, {}],
+    pluginInfo: { artworkUrl: "https://i.scdn.co/image/playlist-640", author: "The Stand-ins", totalTracks: 7 },
+  });
+  expect(await env.load(`${PAGE}/album/${SPOTIFY_ALBUM_ID}`)).toMatchObject({
+    name: "Rooms",
+    pluginInfo: { author: "The Stand-ins", totalTracks: 5 },
+  });
+  expect(await env.load(`${PAGE}/artist/${SPOTIFY_ARTIST_ID}`)).toMatchObject({ name: "Stand In's Top Tracks" });
+});
+
+test("a token that is refused is replaced, once", async () => {
+  await env.load("spsearch:hall of");
+  env.site.expireTokens();
+  expect(await env.loadTracks("spsearch:song 1")).toHaveLength(1);
+  expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(2);
+  env.site.server.fail({ at: V2, outcome: { status: 401, json: {} } });
+  expect((await troubleWith(env.load("spsearch:song 2"))).message).toContain("refuses the token");
+});
+
+test("many loads at once share one session", async () => {
+  await Promise.all(Array.from({ length: 8 }, (_, index) => env.load(`spsearch:song ${index}`)));
+  expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(1);
+});
+
+test("when neither way works, the error says so for both", async () => {
+  env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "no" } });
+  env.site.server.fail({ at: V2, outcome: { status: 429, headers: { "retry-after": "7" }, json: {} } });
+  const trouble = await troubleWith(env.load(SONG));
+  expect(trouble.message).toContain("embed pages");
+  expect(trouble.severity).toBe("suspicious");
+});
+
+test("a playlist made by Spotify loads by its embed page, and otherwise says why it does not", async () => {
+  const id = "37i9dQZF1DX00000000000";
+  const trouble = await troubleWith(env.load(`${PAGE}/playlist/${id}`));
+  expect(trouble.message).toContain("Spotify generated playlists are no longer accessible via anonymous tokens.");
+  expect(trouble.severity).toBe("common");
+  env.site.addPlaylist(id, 3);
+  expect(await env.loadTracks(`${PAGE}/playlist/${id}`)).toHaveLength(3);
+});
+
+test("a token service of the operator's gives the token, and its failure is made up for", async () => {
+  const { server } = env.site;
+  await env.restart({ customTokenEndpoint: `${server.url}/tokener/api/token` });
+  server.fail({ at: /^tokener\/api\/token$/, outcome: () => ({ json: env.site.session() }) });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  expect(env.requests()).toEqual(["tokener/api/token", `${PLAYER}/pathfinder/v2/query`]);
+  server.fail({ at: /^tokener/, outcome: { json: { error: { code: 400, message: "no" } } } });
+  env.site.expireTokens();
+  expect(await env.loadTracks("spsearch:song 1")).toHaveLength(1);
+  expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(1);
+});
+
+test("the web player's token is requested with a one-time password only where that is on", async () => {
+  await env.load("spsearch:hall of");
+  expect(env.requests()).not.toContain("open.spotify.com/api/token");
+  const clock = new FakeClock();
+  await env.restart({ totp: "true", totpSecret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", spDc: "my-cookie" }, { clock });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  const [request] = env.site.server.requestsTo("open.spotify.com", "/api/token");
+  expect(Object.fromEntries(request?.query ?? [])).toMatchObject({
+    reason: "init",
+    productType: "web-player",
+    totp: expect.stringMatching(/^\d{6}$/),
+    totpVer: "61",
+  });
+  expect(request?.headers.cookie).toBe("sp_dc=my-cookie");
+});
+
+test("one-time passwords are those of RFC 6238", () => {
+  const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+  expect([59, 1_111_111_109, 20_000_000_000].map((seconds) => oneTimePassword(secret, seconds * 1000))).toEqual([
+    "287082",
+    "081804",
+    "353130",
+  ]);
+});
+
+// The Web API
+
+test("with credentials, the Web API is asked for tracks and searches first, with at most ten results", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  const [track] = await env.loadTracks(SONG);
+  expect(track).toMatchObject({
+    info: { isrc: "XXAAA2600001", author: "Stand In, A Guest", artworkUrl: "https://i.scdn.co/image/album-640" },
+    pluginInfo: { albumName: "Rooms", albumUrl: `${PAGE}/album/${SPOTIFY_ALBUM_ID}` },
+  });
+  expect(await env.loadTracks("spsearch:hall of")).toMatchObject([{ info: { isrc: "XXAAA2600001" } }]);
+  expect(env.requests()).toEqual([
+    "accounts.spotify.com/api/token",
+    `api.spotify.com/v1/tracks/${SPOTIFY_SONG_ID}`,
+    "api.spotify.com/v1/search",
+  ]);
+  expect(env.site.server.requestsTo("api.spotify.com", "/v1/search")[0]?.query.get("limit")).toBe("10");
+});
+
+test.each([
+  { clientId: "your client id", clientSecret: "your client secret" },
+  { clientId: "your-spotify-client-id", clientSecret: "your_spotify_client_secret" },
+  { clientId: "<id>", clientSecret: "an-application" },
+  { clientId: "", clientSecret: "" },
+  { clientId: "an-application" },
+])("credentials that are not filled in (%o) are none", async (options) => {
+  await env.restart(options);
+  expect(await env.load(SONG)).toMatchObject({ kind: "track" });
+  expect(env.requests()).toEqual([`open.spotify.com/embed/track/${SPOTIFY_SONG_ID}`]);
+});
+
+test("playlists are never requested from the Web API", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "no" } });
+  env.site.server.fail({ at: V2, outcome: { status: 403, json: {} } });
+  await troubleWith(env.load(`${PAGE}/playlist/${SPOTIFY_PLAYLIST_ID}`));
+  expect(env.requests().filter((request) => request.startsWith("api.spotify.com"))).toEqual([]);
+});
+
+test("where the Web API refuses an application, the next way is used, and the log says so once", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  env.site.server.fail({ at: /^api\.spotify\.com\//, outcome: { status: 403, json: {} } });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  expect(await env.loadTracks("spsearch:song 1")).toHaveLength(1);
+  expect(await env.load(SONG)).toMatchObject({ kind: "track" });
+  const lines = env.bench.lines.filter(({ message }) => message.includes("(HTTP 403)"));
+  expect(lines.map(({ message }) => message.slice(0, 40))).toEqual([
+    "Spotify's Web API refuses search to the ",
+    "Spotify's Web API refuses tracks to the ",
+  ]);
+});
+
+test("wrong credentials are no obstacle, and no secret is in the errors", async () => {
+  await env.restart({ clientId: "an-application", clientSecret: "wrong-secret" });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  env.site.server.fail({ at: V2, outcome: { status: 500, json: {} } });
+  const trouble = await troubleWith(env.load("spsearch:song 1"));
+  expect(trouble.message).toContain("refuses clientId and clientSecret");
+  expect(JSON.stringify([trouble, env.bench.lines])).not.toMatch(/wrong-secret|Basic /);
+});
+
+test("an album comes from the Web API where the other ways fail", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "no" } });
+  env.site.server.fail({ at: V2, outcome: { status: 500, json: {} } });
+  const songs = Array.from({ length: 120 }, (_, index) => ({
+    ...{ id: spotifyId(index), title: `Song ${index}`, artists: ["A"], lengthMs: 1000 },
+  }));
+  env.site.addList({ type: "album", id: LONG, name: "Everything", songs });
+  const found = await env.load(`${PAGE}/album/${LONG}`);
+  if (found?.kind !== "playlist") throw new Error("no playlist");
+  expect(found).toMatchObject({ name: "Everything", pluginInfo: { totalTracks: 120, author: "The Stand-ins" } });
+  expect(found.tracks.map(({ title }) => title)).toEqual(songs.map(({ title }) => title));
+  expect(found.tracks.at(-1)?.pluginInfo).toMatchObject({ albumName: "Everything", albumUrl: `${PAGE}/album/${LONG}` });
+});
+
+test("preferPartnerApi asks the web player's interface first, and preferV1SearchApi the Web API for searches", async () => {
+  await env.restart({ ...SPOTIFY_CREDENTIALS, preferPartnerApi: "true" });
+  await env.load(SONG);
+  await env.load("spsearch:hall of");
+  expect(env.site.operations).toEqual(["getTrack", "searchDesktop"]);
+  expect(env.requests().filter((request) => request.startsWith("api.spotify.com"))).toEqual([]);
+  await env.restart({ ...SPOTIFY_CREDENTIALS, preferPartnerApi: "true", preferV1SearchApi: "true" });
+  await env.load("spsearch:hall of");
+  expect(env.requests().at(-1)).toBe("api.spotify.com/v1/search");
+});
+
+test("a token of the Web API that is refused is replaced", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  await env.load(SONG);
+  env.site.expireTokens();
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  expect(env.requests().filter((request) => request.startsWith("accounts"))).toHaveLength(2);
+});
