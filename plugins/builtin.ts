@@ -7,6 +7,7 @@ import { parseFlag } from "../src/lib/flag-words.ts";
 import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
+import { DEEZER_MANIFEST } from "./deezer/manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
 import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
 import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
@@ -110,6 +111,13 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     turnedOnBy: "set plugins.jellyfin.servers",
   },
   {
+    manifest: DEEZER_MANIFEST,
+    rank: "middle",
+    module: "deezer/plugin.js",
+    isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "deezer")),
+    turnedOnBy: "set plugins.lavasrc.sources.deezer: true",
+  },
+  {
     manifest: YTDLP_MANIFEST,
     rank: "last",
     module: "ytdlp/plugin.js",
@@ -134,6 +142,10 @@ function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTre
       return name === undefined ? [] : [[name, value]];
     }),
   );
+}
+
+function isTrue(tree: PlainTree | undefined): boolean {
+  return typeof tree === "string" && parseFlag(tree) === true;
 }
 
 function isFalse(tree: PlainTree | undefined): boolean {

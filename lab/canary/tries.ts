@@ -70,6 +70,7 @@ export const TRIES: Tries = {
   // Words that most libraries of music have.
   subsonic: { search: "subsearch:the" },
   jellyfin: { search: "jfsearch:the" },
+  deezer: { search: "dzsearch:daft punk harder better", link: "https://www.deezer.com/track/3135556" },
   ytdlp: { search: "ytdl:ytsearch1:me at the zoo", link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };

@@ -2,6 +2,7 @@
 // load from each plugin, and all of them hanging at the same time. Runs in the process that starts it.
 
 import { BandcampSite } from "./bandcamp.ts";
+import { DeezerSite } from "./deezer.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
 import { GetyarnSite } from "./getyarn.ts";
 import { JellyfinSite } from "./jellyfin.ts";
@@ -37,6 +38,7 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
   podcast: (number) => [`podcast:question ${number}`, `podcast:https://feeds.example/question-${number}.rss`],
   subsonic: (number) => [`subsearch:question ${number}`, `subsonic:home:question-${number}`],
   jellyfin: (number) => [`jfsearch:question ${number}`],
+  deezer: (number) => [`dzsearch:question ${number}`, `https://www.deezer.com/track/${number + 1}`],
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
 
@@ -58,6 +60,7 @@ interface FakeSites {
   readonly speech: SpeechSites;
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
+  readonly deezer: DeezerSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -77,6 +80,7 @@ export class AllSites {
       speech: await SpeechSites.start(),
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
+      deezer: await DeezerSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -89,8 +93,8 @@ export class AllSites {
   /** Arguments for the node. */
   get args(): readonly string[] {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, ytdlp } = this.each;
-    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
+    const { speech, subsonic, jellyfin, deezer, ytdlp } = this.each;
+    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, deezer].map((site) => site.hosts);
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
@@ -98,6 +102,7 @@ export class AllSites {
       ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
       ...serverArgs("subsonic", subsonic),
       ...serverArgs("jellyfin", jellyfin),
+      "--plugins.deezer.enabled=true",
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -105,8 +110,8 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, ytdlp } = this.each;
-    const servers = [soundcloud.server, radio.server, podcasts.server, speech.server];
+    const { speech, subsonic, jellyfin, deezer, ytdlp } = this.each;
+    const servers = [soundcloud.server, radio.server, podcasts.server, speech.server, deezer.server];
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),

@@ -17,7 +17,9 @@ const SHOWN_NAMES_MAX = 20;
  * options our plugins accept.
  */
 export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
+  "applemusic",
   "bandcamp",
+  "deezer",
   "dunctebot",
   "getyarn",
   "jellyfin",
