@@ -5,6 +5,7 @@ import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
 import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
+import { APPLEMUSIC_MANIFEST } from "./applemusic/manifest.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
 import { DEEZER_MANIFEST } from "./deezer/manifest.ts";
@@ -116,6 +117,14 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "deezer/plugin.js",
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "deezer")),
     turnedOnBy: "set plugins.lavasrc.sources.deezer: true",
+  },
+  {
+    manifest: APPLEMUSIC_MANIFEST,
+    rank: "middle",
+    module: "applemusic/plugin.js",
+    isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "applemusic")),
+    turnedOnBy: "set plugins.lavasrc.sources.applemusic: true",
+    options: ({ lavalink }) => chosen(lavalink("lavasrc", "applemusic"), Object.keys(APPLEMUSIC_MANIFEST.config)),
   },
   {
     manifest: YTDLP_MANIFEST,

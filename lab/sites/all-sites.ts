@@ -1,6 +1,7 @@
 // The fake servers for all sites at once: the configuration with which a node's plugins find them, the identifiers to
 // load from each plugin, and all of them hanging at the same time. Runs in the process that starts it.
 
+import { AppleMusicSite } from "./apple-music.ts";
 import { BandcampSite } from "./bandcamp.ts";
 import { DeezerSite } from "./deezer.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
@@ -38,6 +39,7 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
   podcast: (number) => [`podcast:question ${number}`, `podcast:https://feeds.example/question-${number}.rss`],
   subsonic: (number) => [`subsearch:question ${number}`, `subsonic:home:question-${number}`],
   jellyfin: (number) => [`jfsearch:question ${number}`],
+  applemusic: (number) => [`amsearch:question ${number}`, `https://music.apple.com/us/song/${number + 1}`],
   deezer: (number) => [`dzsearch:question ${number}`, `https://www.deezer.com/track/${number + 1}`],
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
@@ -61,6 +63,7 @@ interface FakeSites {
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
   readonly deezer: DeezerSite;
+  readonly appleMusic: AppleMusicSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -81,6 +84,7 @@ export class AllSites {
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
       deezer: await DeezerSite.start(),
+      appleMusic: await AppleMusicSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -93,8 +97,10 @@ export class AllSites {
   /** Arguments for the node. */
   get args(): readonly string[] {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, deezer, ytdlp } = this.each;
-    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, deezer].map((site) => site.hosts);
+    const { speech, subsonic, jellyfin, deezer, appleMusic, ytdlp } = this.each;
+    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, deezer, appleMusic].map(
+      (site) => site.hosts,
+    );
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
@@ -103,6 +109,7 @@ export class AllSites {
       ...serverArgs("subsonic", subsonic),
       ...serverArgs("jellyfin", jellyfin),
       "--plugins.deezer.enabled=true",
+      "--plugins.applemusic.enabled=true",
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -110,9 +117,9 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, deezer, ytdlp } = this.each;
+    const { speech, subsonic, jellyfin, deezer, appleMusic, ytdlp } = this.each;
     const servers = [soundcloud.server, radio.server, podcasts.server, speech.server, deezer.server];
-    const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
+    const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site, appleMusic.server];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),
       subsonic.fail(".*", "hang"),

@@ -306,3 +306,10 @@ test.each([
     else expect(await troubleWith(bench.load(SOURCE, identifier))).toMatchObject({ code });
   }
 });
+
+test("the start says that Deezer's audio is not decrypted but mirrored", async () => {
+  const { bench } = await stand();
+  expect(bench.manifest.sources).toMatchObject([{ name: SOURCE, isMirrored: true }]);
+  const message = expect.stringMatching(/nothing is decrypted.*providers; masterDecryptionKey, arl and formats/);
+  expect(bench.lines).toMatchObject([{ level: "info", message }]);
+});
