@@ -25,6 +25,8 @@ export class DeezerSite {
   pageEntriesMax = 10_000;
   /** Entries of the playlist 9. */
   playlistLength = 3;
+  /** Of the artist 1. */
+  topLength = 2;
   /** Where a share link leads, by its last part. */
   readonly shares = new Map<string, string>([["song", `${PAGE}/en/track/3?utm_source=x`]]);
 
@@ -100,7 +102,7 @@ export class DeezerSite {
     return {
       "album/2/tracks": [inAlbum, { ...inAlbum, id: 4, title: "T4", isrc: isrcOf(4), readable: false }],
       "playlist/9/tracks": Array.from({ length: this.playlistLength }, (_, index) => this.track(index + 3)),
-      "artist/1/top": [this.track(3), this.track(5)],
+      "artist/1/top": Array.from({ length: this.topLength }, (_, index) => this.track(index + 3)),
       "artist/1/radio": [this.track(7), this.track(3), this.track(8)],
       search: [this.track(3), this.track(6)].filter(({ title }) => String(title).toLowerCase().startsWith(words)),
     };

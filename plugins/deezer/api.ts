@@ -9,7 +9,6 @@ const HOST = "api.deezer.com";
 const API = `https://${HOST}/2.0/`;
 /** A long list in one answer. */
 const SIZE_BYTES_MAX = 32 * 1024 * 1024;
-const ENTRIES_MAX = 10_000;
 /** Below the quota, which is 50 requests in 5 s from one address. */
 const PAGES_MAX = 40;
 const QUOTA_PAUSE_MS = 5000;
@@ -42,20 +41,23 @@ export class DeezerApi {
     return this.#get(`${API}${path}`, request);
   }
 
-  /** The entries of a list, and how many the API says there are. */
-  async list(path: string, request: ApiRequest): Promise<{ entries: Members[]; total: number | undefined }> {
+  /** The first `limit` entries of a list, and how many the API says there are. */
+  async list(
+    path: string,
+    { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
+  ): Promise<{ readonly entries: readonly Members[]; readonly total: number | undefined }> {
     const entries: Members[] = [];
     const seen = new Set<string>();
-    let page = await this.get(path, request);
+    let page = await this.get(path, { signal, query: { limit } });
     const total = countOf(page.total);
     for (;;) {
       if (!Array.isArray(page.data)) throw new SourceError("changed", `${HOST} answered a list without data`);
-      entries.push(...objectsOf(page.data, ENTRIES_MAX - entries.length));
+      entries.push(...objectsOf(page.data, limit - entries.length));
       const next = nextOf(page.next);
-      const isOver = listOf(page.data).length === 0 || entries.length >= ENTRIES_MAX || seen.size >= PAGES_MAX - 1;
+      const isOver = listOf(page.data).length === 0 || entries.length >= limit || seen.size >= PAGES_MAX - 1;
       if (next === undefined || seen.has(next) || isOver) return { entries, total };
       seen.add(next);
-      page = await this.#get(next, { signal: request.signal });
+      page = await this.#get(next, { signal });
     }
   }
 

@@ -95,7 +95,7 @@ export class DeezerSource {
   async #list({ kind, id }: DeezerPage, { isPreview, signal }: Wanted): Promise<SourceAnswer> {
     const [json, { entries, total }] = await Promise.all([
       this.#api.get(`${kind}/${id}`, { signal }),
-      this.#api.list(`${kind}/${id}/tracks`, { signal, query: { limit: LIST_LIMIT } }),
+      this.#api.list(`${kind}/${id}/tracks`, { limit: LIST_LIMIT, signal }),
     ]);
     const isAlbum = kind === "album";
     const owner = membersOf(isAlbum ? json.artist : json.creator);
@@ -117,7 +117,7 @@ export class DeezerSource {
   async #artist(id: string, { isPreview, signal }: Wanted): Promise<SourceAnswer> {
     const [artist, { entries, total }] = await Promise.all([
       this.#api.get(`artist/${id}`, { signal }),
-      this.#api.list(`artist/${id}/top`, { signal, query: { limit: TOP_LIMIT } }),
+      this.#api.list(`artist/${id}/top`, { limit: TOP_LIMIT, signal }),
     ]);
     const author = trimmedText(artist.name) ?? "Unknown artist";
     const tracks = readAll(entries, { isPreview, artist });
@@ -144,7 +144,7 @@ export class DeezerSource {
     const first = seed.kind === "track" ? await this.#api.get(`track/${seed.id}`, { signal }) : undefined;
     const artistId = first === undefined ? seed.id : idOf(membersOf(first.artist).id);
     if (artistId === undefined) throw new SourceError("changed", "api.deezer.com answered a track without an artist");
-    const { entries } = await this.#api.list(`artist/${artistId}/radio`, { signal });
+    const { entries } = await this.#api.list(`artist/${artistId}/radio`, { limit: TOP_LIMIT, signal });
     const others = entries.filter((entry) => idOf(entry.id) !== idOf(first?.id));
     return {
       kind: "playlist",

@@ -118,6 +118,8 @@ test("an artist is a playlist of the top tracks", async () => {
     },
   ]);
   expect(site.server.requestsTo(API, "/2.0/artist/1/top")[0]?.query.get("limit")).toBe("50");
+  site.topLength = 60;
+  expect(await bench.loadTracks(SOURCE, "https://www.deezer.com/artist/1?more")).toHaveLength(50);
 });
 
 test("a playlist of 2,000 is loaded page by page", async () => {
