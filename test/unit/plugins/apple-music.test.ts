@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from "vitest";
 import { AppleMusicSite } from "../../../lab/sites/apple-music.ts";
+import type { SiteRequest } from "../../../lab/sites/site-server.ts";
 import { APPLEMUSIC_MANIFEST } from "../../../plugins/applemusic/manifest.ts";
 import plugin from "../../../plugins/applemusic/plugin.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
@@ -175,15 +176,29 @@ test("a playlist in smaller pages than asked for is loaded page by page", async 
   expect(tracks.map(({ info }) => info.identifier)).toEqual(Array.from({ length: 450 }, (_, at) => String(at + 5)));
 });
 
-test.each([PLAYLIST_TRACKS, `${PLAYLIST_TRACKS}?offset=0`, "https://elsewhere.example/?offset=1", 7])(
-  "a playlist whose next page is always %s ends",
-  async (next) => {
-    const { site, bench } = await stand();
-    site.server.fail({ at: /tracks$/, outcome: { json: { data: [site.song(5)], next } } });
-    expect((await bench.loadTracks(SOURCE, PLAYLIST)).length).toBeLessThanOrEqual(6);
-    expect(site.server.requests.every(({ host }) => host.endsWith("music.apple.com"))).toBe(true);
-  },
-);
+test("pages are requested at once where the playlist says how many there are", async () => {
+  const { site, bench } = await stand();
+  site.playlistLength = 1200;
+  const outcome = (request: SiteRequest) =>
+    request.query.get("offset") === "300" ? ("hang" as const) : (site.answer(request) ?? { status: 404 });
+  site.server.fail({ at: /tracks$/, outcome });
+  const work = bench.load(SOURCE, PLAYLIST).catch(() => undefined);
+  await expect.poll(() => offsets(site)).toEqual(expect.arrayContaining(["300", "600", "900"]));
+  bench.close();
+  await work;
+});
+
+test.each([
+  [PLAYLIST_TRACKS, 6],
+  [`${PLAYLIST_TRACKS}?offset=0`, 1],
+  ["https://elsewhere.example/?offset=1", 3],
+  [7, 1],
+])("a playlist whose next page is always %s ends", async (next, pages) => {
+  const { site, bench } = await stand();
+  site.server.fail({ at: /tracks$/, outcome: { json: { data: [site.song(5)], next } } });
+  expect(await bench.loadTracks(SOURCE, PLAYLIST)).toHaveLength(pages);
+  expect(site.server.requests.every(({ host }) => host.endsWith("music.apple.com"))).toBe(true);
+});
 
 test("entries of other types are left out", async () => {
   const { site, bench } = await stand();
