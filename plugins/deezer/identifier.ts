@@ -3,7 +3,7 @@
 
 import { webAddressIn } from "../reading/address.ts";
 
-export type DeezerItem = "track" | "album" | "playlist" | "artist";
+type DeezerItem = "track" | "album" | "playlist" | "artist";
 
 export type DeezerRequest =
   | { readonly kind: "search"; readonly query: string }
