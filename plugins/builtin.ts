@@ -5,8 +5,10 @@ import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
 import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
+import { APPLEMUSIC_MANIFEST } from "./applemusic/manifest.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
+import { DEEZER_MANIFEST } from "./deezer/manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
 import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
 import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
@@ -119,6 +121,21 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     turnedOnBy: "set plugins.jellyfin.servers",
   },
   {
+    manifest: DEEZER_MANIFEST,
+    rank: "middle",
+    module: "deezer/plugin.js",
+    isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "deezer")),
+    turnedOnBy: "set plugins.lavasrc.sources.deezer: true",
+  },
+  {
+    manifest: APPLEMUSIC_MANIFEST,
+    rank: "middle",
+    module: "applemusic/plugin.js",
+    isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "applemusic")),
+    turnedOnBy: "set plugins.lavasrc.sources.applemusic: true",
+    options: ({ lavalink }) => chosen(lavalink("lavasrc", "applemusic"), Object.keys(APPLEMUSIC_MANIFEST.config)),
+  },
+  {
     manifest: YTDLP_MANIFEST,
     rank: "last",
     module: "ytdlp/plugin.js",
@@ -143,6 +160,10 @@ function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTre
       return name === undefined ? [] : [[name, value]];
     }),
   );
+}
+
+function isTrue(tree: PlainTree | undefined): boolean {
+  return typeof tree === "string" && parseFlag(tree) === true;
 }
 
 function isFalse(tree: PlainTree | undefined): boolean {

@@ -79,6 +79,8 @@ export const TRIES: Tries = {
   // Words that most libraries of music have.
   subsonic: { search: "subsearch:the" },
   jellyfin: { search: "jfsearch:the" },
+  deezer: { search: "dzsearch:daft punk harder better", link: "https://www.deezer.com/track/3135556" },
+  applemusic: { search: "amsearch:daft punk around the world", link: "https://music.apple.com/us/song/697195462" },
   ytdlp: { search: "ytdl:ytsearch1:me at the zoo", link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };

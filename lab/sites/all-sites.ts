@@ -1,7 +1,9 @@
 // The fake servers for all sites at once: the configuration with which a node's plugins find them, the identifiers to
 // load from each plugin, and all of them hanging at the same time. Runs in the process that starts it.
 
+import { AppleMusicSite } from "./apple-music.ts";
 import { BandcampSite } from "./bandcamp.ts";
+import { DeezerSite } from "./deezer.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
 import { GetyarnSite } from "./getyarn.ts";
 import { JellyfinSite } from "./jellyfin.ts";
@@ -43,6 +45,8 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
   podcast: (number) => [`podcast:question ${number}`, `podcast:https://feeds.example/question-${number}.rss`],
   subsonic: (number) => [`subsearch:question ${number}`, `subsonic:home:question-${number}`],
   jellyfin: (number) => [`jfsearch:question ${number}`],
+  applemusic: (number) => [`amsearch:question ${number}`, `https://music.apple.com/us/song/${number + 1}`],
+  deezer: (number) => [`dzsearch:question ${number}`, `https://www.deezer.com/track/${number + 1}`],
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
 
@@ -65,6 +69,8 @@ interface FakeSites {
   readonly spotify: SpotifySite;
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
+  readonly deezer: DeezerSite;
+  readonly appleMusic: AppleMusicSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -85,6 +91,8 @@ export class AllSites {
       spotify: await SpotifySite.start(),
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
+      deezer: await DeezerSite.start(),
+      appleMusic: await AppleMusicSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -97,8 +105,9 @@ export class AllSites {
   /** Arguments for the node. */
   get args(): readonly string[] {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, spotify, subsonic, jellyfin, ytdlp } = this.each;
-    const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, spotify].map((site) => site.hosts);
+    const { speech, spotify, subsonic, jellyfin, deezer, appleMusic, ytdlp } = this.each;
+    const plain = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts];
+    const hosts = [...plain, spotify, deezer, appleMusic].map((site) => site.hosts);
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
@@ -107,6 +116,8 @@ export class AllSites {
       ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
       ...serverArgs("subsonic", subsonic),
       ...serverArgs("jellyfin", jellyfin),
+      "--plugins.deezer.enabled=true",
+      "--plugins.applemusic.enabled=true",
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -114,8 +125,8 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, spotify, subsonic, jellyfin, ytdlp } = this.each;
-    const servers = [soundcloud.server, radio.server, podcasts.server, speech.server, spotify.server];
+    const { speech, spotify, subsonic, jellyfin, deezer, appleMusic, ytdlp } = this.each;
+    const servers = [soundcloud, radio, podcasts, speech, spotify, deezer, appleMusic].map(({ server }) => server);
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),

@@ -46,8 +46,8 @@ export interface BenchOptions {
 
 export class PluginBench {
   readonly manifest: PluginManifest;
-  /** Lines of its log. */
-  readonly lines: Extract<PluginEvent, { readonly type: "log" }>[] = [];
+  /** Lines of its log, from its setup on. */
+  readonly lines: Extract<PluginEvent, { readonly type: "log" }>[];
   /** The values it has persisted, by cache and key, as the next thread would get them. */
   readonly persisted = new Map<string, PersistedValue>();
   readonly #toPlugin: EventEmitter;
@@ -59,8 +59,10 @@ export class PluginBench {
   static async start(plugin: Plugin<never> | Plugin, options: BenchOptions = {}): Promise<PluginBench> {
     const toPlugin = new EventEmitter();
     const toMain = new EventEmitter();
+    const lines: PluginBench["lines"] = [];
     const ready = new Promise<PluginManifest>((resolve, reject) => {
       toMain.on("message", (event: PluginEvent) => {
+        if (event.type === "log") lines.push(event);
         if (event.type === "ready") resolve(event.manifest);
         if (event.type === "unusable") reject(new Error(event.problem));
         if (event.type === "routeRequested" || event.type === "routeFailed") {
@@ -92,14 +94,20 @@ export class PluginBench {
       },
       importModule: () => Promise.resolve({ default: plugin }),
     });
-    return new PluginBench(await ready, { toPlugin, toMain, options });
+    return new PluginBench(await ready, { toPlugin, toMain, lines, options });
   }
 
   private constructor(
     manifest: PluginManifest,
-    { toPlugin, toMain, options }: { toPlugin: EventEmitter; toMain: EventEmitter; options: BenchOptions },
+    {
+      toPlugin,
+      toMain,
+      lines,
+      options,
+    }: { toPlugin: EventEmitter; toMain: EventEmitter; lines: PluginBench["lines"]; options: BenchOptions },
   ) {
     this.manifest = manifest;
+    this.lines = lines;
     this.#toPlugin = toPlugin;
     toMain.on("message", (event: PluginEvent) => this.#onEvent(event, options));
   }
@@ -170,8 +178,7 @@ export class PluginBench {
   }
 
   #onEvent(event: PluginEvent, { elsewhere }: BenchOptions): void {
-    if (event.type === "log") this.lines.push(event);
-    else if (event.type === "report") this.#lastReport = event;
+    if (event.type === "report") this.#lastReport = event;
     else if (event.type === "persist") this.persisted.set(`${event.value.cache}/${event.value.key}`, event.value);
     else if (event.type === "forget") this.persisted.delete(`${event.cache}/${event.key}`);
     else if (event.type === "reply")

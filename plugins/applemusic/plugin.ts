@@ -1,0 +1,23 @@
+// The applemusic plugin: songs, albums, playlists and artists of Apple Music's catalogue. Its tracks are played from
+// other sources. Plugin thread.
+
+import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
+import { APPLEMUSIC_MANIFEST } from "./manifest.ts";
+import { AppleMusicSource } from "./source.ts";
+
+const { name, version, config, sources } = APPLEMUSIC_MANIFEST;
+
+export default definePlugin({
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
+  setup(host) {
+    const source = new AppleMusicSource(host);
+    host.addSource({
+      ...sources[0],
+      load: (request) => source.load(request),
+      resolve: (request) => source.resolve(request),
+    });
+  },
+});

@@ -1,0 +1,103 @@
+// Tokens for Apple's API as texts: what they say of themselves, those in the scripts of the web site, and signing one
+// with a MusicKit key. Pure. Plugin thread.
+
+import { createPrivateKey, type KeyObject, sign } from "node:crypto";
+import { addressOf } from "../reading/address.ts";
+import { listOf, type Members, numberOf, objectOf } from "../reading/json.ts";
+
+export interface ApiToken {
+  readonly token: string;
+  /** Where the token may be used: the `Origin` header. Undefined: anywhere. */
+  readonly origin: string | undefined;
+  /** Epoch milliseconds; undefined: it does not say. */
+  readonly expiresAtMs: number | undefined;
+}
+
+/** A token: three parts in base64url, of which the first two are JSON. */
+const TOKEN = /(?<![\w-])eyJ[\w-]{5,2000}\.([\w-]{5,8000})\.[\w-]{10,2000}(?![\w-])/g;
+const TOKENS_MAX = 20;
+const HOST = /^(?:https:\/\/)?([a-z\d.-]{1,100})\/?$/i;
+const SCRIPT = /<(?:script|link)\b([^<>]{1,2000})>/gi;
+const SCRIPT_ADDRESS = /(?:^|\s)(?:src|href)\s*=\s*["']?([^"'\s>]{1,500})/i;
+const SCRIPT_NAME = /\/assets\/index\b[\w~.-]{0,200}\.js$/;
+const SCRIPTS_MAX = 4;
+/** Of the tokens made here; Apple allows 15,777,000 s, half a year. */
+const SIGNED_LIFE_S = 24 * 60 * 60;
+
+/** Undefined: the text is not a token. */
+export function readToken(text: string): ApiToken | undefined {
+  const [found] = tokensIn(text);
+  return found?.token === text ? found : undefined;
+}
+
+/** The first token in a script that has not expired, or else the first. */
+export function findToken(script: string, nowMs: number): ApiToken | undefined {
+  const tokens = tokensIn(script);
+  return tokens.find(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs) ?? tokens[0];
+}
+
+/** The addresses of the scripts of the page at `address` that may have a token, on the same host. */
+export function scriptsIn(page: string, address: string): string[] {
+  const host = addressOf(address)?.hostname;
+  const addresses = [...page.matchAll(SCRIPT)].flatMap(([, attributes = ""]) => {
+    const url = addressOf(SCRIPT_ADDRESS.exec(attributes)?.[1] ?? "", address);
+    return url?.hostname === host && url !== undefined && SCRIPT_NAME.test(url.pathname) ? [url.href] : [];
+  });
+  return [...new Set(addresses)].slice(0, SCRIPTS_MAX);
+}
+
+/** The key in the text of a `.p8` file, whatever became of its line breaks. Undefined: it is none. */
+export function readKey(text: string): KeyObject | undefined {
+  const base64 = text.replaceAll(/-----[\w ]{1,40}-----|\\n|\s/g, "");
+  try {
+    const key = createPrivateKey({ key: Buffer.from(base64, "base64"), format: "der", type: "pkcs8" });
+    return key.asymmetricKeyDetails?.namedCurve === "prime256v1" ? key : undefined;
+  } catch {
+    // Not a key, or of another kind.
+    return undefined;
+  }
+}
+
+/** A developer token of 24 hours. */
+export function signToken(
+  key: KeyObject,
+  { keyId, teamId, nowMs }: { readonly keyId: string; readonly teamId: string; readonly nowMs: number },
+): ApiToken {
+  const iat = Math.floor(nowMs / 1000);
+  const exp = iat + SIGNED_LIFE_S;
+  const signed = [
+    { alg: "ES256", kid: keyId, typ: "JWT" },
+    { iss: teamId, iat, exp },
+  ]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
+  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  return { token: `${signed}.${signature.toString("base64url")}`, origin: undefined, expiresAtMs: exp * 1000 };
+}
+
+function tokensIn(text: string): ApiToken[] {
+  const found: ApiToken[] = [];
+  for (const [token, payload = ""] of text.matchAll(TOKEN)) {
+    const members = parsed(payload);
+    if (members === undefined) continue;
+    const expiry = numberOf(members.exp);
+    const [origin] = [listOf(members.root_https_origin), [members.root_https_origin]].flat();
+    const host = typeof origin === "string" ? HOST.exec(origin)?.[1] : undefined;
+    found.push({
+      token,
+      origin: host === undefined ? undefined : `https://${host}`,
+      expiresAtMs: expiry === undefined ? undefined : expiry * 1000,
+    });
+    if (found.length >= TOKENS_MAX) break;
+  }
+  return found;
+}
+
+function parsed(payload: string): Members | undefined {
+  try {
+    return objectOf(JSON.parse(Buffer.from(payload, "base64url").toString()));
+  } catch {
+    // Another text that looks like a token.
+    return undefined;
+  }
+}

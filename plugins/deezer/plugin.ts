@@ -1,0 +1,27 @@
+// The deezer plugin: titles, artists, lists and ISRCs of Deezer by its public API, without a key. Its tracks are played
+// from other sources. Plugin thread.
+
+import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
+import { DEEZER_MANIFEST } from "./manifest.ts";
+import { DeezerSource } from "./source.ts";
+
+const { name, version, config, sources } = DEEZER_MANIFEST;
+
+export default definePlugin({
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
+  setup(host) {
+    const source = new DeezerSource(host);
+    host.log.info(
+      "Deezer encrypts its audio, and nothing is decrypted here: its tracks are played as the same recordings from" +
+        " plugins.lavasrc.providers; masterDecryptionKey, arl and formats have no effect",
+    );
+    host.addSource({
+      ...sources[0],
+      load: (request) => source.load(request),
+      resolve: (request) => source.resolve(request),
+    });
+  },
+});
