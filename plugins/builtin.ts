@@ -14,6 +14,7 @@ import { RADIO_MANIFEST } from "./radio/manifest.ts";
 import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
 import { SPEECH_MANIFEST } from "./speech/manifest.ts";
 import { SUBSONIC_MANIFEST } from "./subsonic/manifest.ts";
+import { TIDAL_MANIFEST } from "./tidal/manifest.ts";
 import { TWITCH_MANIFEST } from "./twitch/manifest.ts";
 import { YOUTUBE_MANIFEST } from "./youtube/manifest.ts";
 import { claimsOf, YTDLP_MANIFEST } from "./ytdlp/manifest.ts";
@@ -108,6 +109,15 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "jellyfin/plugin.js",
     isOn: ({ own }) => hasText(own.servers),
     turnedOnBy: "set plugins.jellyfin.servers",
+  },
+  {
+    manifest: TIDAL_MANIFEST,
+    rank: "middle",
+    module: "tidal/plugin.js",
+    // LavaSrc's `token` is for an API that refuses the keys of applications.
+    isOn: ({ lavalink }) => isTextOf(lavalink("tidal", "clientId")) && isTextOf(lavalink("tidal", "clientSecret")),
+    turnedOnBy: "set plugins.tidal.clientId and clientSecret from developer.tidal.com",
+    options: ({ lavalink }) => chosen(lavalink("lavasrc", "tidal"), ["countryCode", "searchLimit"]),
   },
   {
     manifest: YTDLP_MANIFEST,

@@ -70,6 +70,7 @@ export const TRIES: Tries = {
   // Words that most libraries of music have.
   subsonic: { search: "subsearch:the" },
   jellyfin: { search: "jfsearch:the" },
+  tidal: { search: "tdsearch:around the world", link: "https://tidal.com/browse/track/1550546" },
   ytdlp: { search: "ytdl:ytsearch1:me at the zoo", link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };

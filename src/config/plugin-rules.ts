@@ -27,6 +27,7 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "soundcloud",
   "speech",
   "subsonic",
+  "tidal",
   "twitch",
   "youtube",
   "ytdlp",
