@@ -9,6 +9,7 @@ import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
 import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
+import { JIOSAAVN_MANIFEST } from "./jiosaavn/manifest.ts";
 import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
 import { RADIO_MANIFEST } from "./radio/manifest.ts";
 import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
@@ -120,6 +121,16 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "tidal"), ["countryCode", "searchLimit"]),
   },
   {
+    manifest: JIOSAAVN_MANIFEST,
+    rank: "middle",
+    module: "jiosaavn/plugin.js",
+    isOn: ({ config, isConfigured, lavalink }) =>
+      isConfigured ||
+      config.plugins.javaNames.includes("jiosaavn-plugin") ||
+      isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
+    turnedOnBy: "set plugins.lavasrc.sources.jiosaavn: true",
+  },
+  {
     manifest: YTDLP_MANIFEST,
     rank: "last",
     module: "ytdlp/plugin.js",
@@ -144,6 +155,10 @@ function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTre
       return name === undefined ? [] : [[name, value]];
     }),
   );
+}
+
+function isTrue(tree: PlainTree | undefined): boolean {
+  return typeof tree === "string" && parseFlag(tree) === true;
 }
 
 function isFalse(tree: PlainTree | undefined): boolean {

@@ -21,6 +21,7 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "dunctebot",
   "getyarn",
   "jellyfin",
+  "jiosaavn",
   "lavasrc",
   "podcasts",
   "radio",
@@ -35,6 +36,7 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
 
 /** Artifacts of Lavalink's plugins, and our built-in replacements for them, or for the part that the node supports. */
 export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
+  "jiosaavn-plugin": ["jiosaavn"],
   "lavasrc-plugin": ["speech", "ytdlp"],
   "skybot-lavalink-plugin": ["speech", "getyarn"],
   "youtube-plugin": ["youtube"],

@@ -22,13 +22,14 @@ const OFF = {
   subsonic: "subsonic (set plugins.subsonic.servers)",
   jellyfin: "jellyfin (set plugins.jellyfin.servers)",
   tidal: "tidal (set plugins.tidal.clientId and clientSecret from developer.tidal.com)",
+  jiosaavn: "jiosaavn (set plugins.lavasrc.sources.jiosaavn: true)",
   ytdlp: `${YTDLP.join("/")} (set plugins.ytdlp.path)`,
   local: "local (set lavalink.server.sources.local: true and tonearm.local.roots)",
   http: "http (set lavalink.server.sources.http: true)",
 };
 const { subsonic, jellyfin, ytdlp, local, youtube } = OFF;
 /** Off unless asked for, in front of yt-dlp. */
-const ASKED_FOR = [OFF.tidal];
+const ASKED_FOR = [OFF.tidal, OFF.jiosaavn];
 const OFF_BUT_YOUTUBE = [subsonic, jellyfin, ...ASKED_FOR, ytdlp, local];
 const OFF_USUALLY = [youtube, ...OFF_BUT_YOUTUBE];
 
@@ -90,8 +91,8 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     lines: [noSource("spotify", "Spotify"), noSource("applemusic", "Apple Music"), noSource("deezer", "Deezer")],
   },
   "lavasrc-with-jar.yml": {
-    on: ON_WITH_YOUTUBE,
-    off: OFF_BUT_YOUTUBE,
+    on: [...ON_WITH_YOUTUBE.slice(0, -1), "jiosaavn", "http"],
+    off: OFF_BUT_YOUTUBE.filter((line) => line !== OFF.jiosaavn),
     lines: [
       noSource("spotify", "Spotify"),
       noSource("applemusic", "Apple Music"),
@@ -100,7 +101,6 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       "warn: plugins.lavasrc.sources.tidal is true, but tidal is off on this node: set plugins.tidal.clientId and clientSecret from developer.tidal.com",
       noSource("qobuz", "Qobuz"),
       needsYtdlp("plugins.lavasrc.sources.ytdlp", "ytdlp"),
-      /^warn: plugins\.lavasrc\.sources\.jiosaavn .* \(plugins\.ytdlp plays its links\)$/,
     ],
   },
   "lavasrc-and-companions.yml": {
