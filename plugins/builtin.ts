@@ -5,6 +5,7 @@ import type { NodeConfig } from "../src/config/node-config.ts";
 import { canonicalName } from "../src/lib/canonical-name.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
 import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
+import { AUDIUS_MANIFEST } from "./audius/manifest.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
@@ -129,6 +130,12 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
       config.plugins.javaNames.includes("jiosaavn-plugin") ||
       isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
     turnedOnBy: "set plugins.lavasrc.sources.jiosaavn: true",
+  },
+  {
+    manifest: AUDIUS_MANIFEST,
+    rank: "middle",
+    module: "audius/plugin.js",
+    isOn: ({ isConfigured }) => isConfigured,
   },
   {
     manifest: YTDLP_MANIFEST,

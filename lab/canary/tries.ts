@@ -72,6 +72,7 @@ export const TRIES: Tries = {
   jellyfin: { search: "jfsearch:the" },
   tidal: { search: "tdsearch:around the world", link: "https://tidal.com/browse/track/1550546" },
   jiosaavn: { search: "jssearch:leja re", link: "https://www.jiosaavn.com/song/leja-re/OQsEfQFVUXk" },
+  audius: { search: "ausearch:radar", link: "https://audius.co/voltra/radar-103692" },
   ytdlp: { search: "ytdl:ytsearch1:me at the zoo", link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };

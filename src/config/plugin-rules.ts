@@ -17,6 +17,7 @@ const SHOWN_NAMES_MAX = 20;
  * options our plugins accept.
  */
 export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
+  "audius",
   "bandcamp",
   "dunctebot",
   "getyarn",

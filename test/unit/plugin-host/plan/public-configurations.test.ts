@@ -23,13 +23,14 @@ const OFF = {
   jellyfin: "jellyfin (set plugins.jellyfin.servers)",
   tidal: "tidal (set plugins.tidal.clientId and clientSecret from developer.tidal.com)",
   jiosaavn: "jiosaavn (set plugins.lavasrc.sources.jiosaavn: true)",
+  audius: "audius (set plugins.audius.enabled: true)",
   ytdlp: `${YTDLP.join("/")} (set plugins.ytdlp.path)`,
   local: "local (set lavalink.server.sources.local: true and tonearm.local.roots)",
   http: "http (set lavalink.server.sources.http: true)",
 };
 const { subsonic, jellyfin, ytdlp, local, youtube } = OFF;
 /** Off unless asked for, in front of yt-dlp. */
-const ASKED_FOR = [OFF.tidal, OFF.jiosaavn];
+const ASKED_FOR = [OFF.tidal, OFF.jiosaavn, OFF.audius];
 const OFF_BUT_YOUTUBE = [subsonic, jellyfin, ...ASKED_FOR, ytdlp, local];
 const OFF_USUALLY = [youtube, ...OFF_BUT_YOUTUBE];
 
