@@ -1,15 +1,18 @@
 // The fake servers for all sites at once: the configuration with which a node's plugins find them, the identifiers to
 // load from each plugin, and all of them hanging at the same time. Runs in the process that starts it.
 
+import { AudiusSite } from "./audius.ts";
 import { BandcampSite } from "./bandcamp.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
 import { GetyarnSite } from "./getyarn.ts";
 import { JellyfinSite } from "./jellyfin.ts";
+import { JioSaavnSite } from "./jiosaavn.ts";
 import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
 import { SpeechSites } from "./speech.ts";
 import { SubsonicSite } from "./subsonic.ts";
+import { TidalSite } from "./tidal.ts";
 import { TwitchSite } from "./twitch.ts";
 import { YoutubeSite } from "./youtube.ts";
 
@@ -37,6 +40,9 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
   podcast: (number) => [`podcast:question ${number}`, `podcast:https://feeds.example/question-${number}.rss`],
   subsonic: (number) => [`subsearch:question ${number}`, `subsonic:home:question-${number}`],
   jellyfin: (number) => [`jfsearch:question ${number}`],
+  tidal: (number) => [`tdsearch:question ${number}`, `https://tidal.com/track/${number}`],
+  jiosaavn: (number) => [`jssearch:question ${number}`, `https://www.jiosaavn.com/song/question/question${number}`],
+  audius: (number) => [`ausearch:question ${number}`, `https://audius.co/ada/question-${number}`],
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
 
@@ -58,6 +64,9 @@ interface FakeSites {
   readonly speech: SpeechSites;
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
+  readonly tidal: TidalSite;
+  readonly jiosaavn: JioSaavnSite;
+  readonly audius: AudiusSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -77,6 +86,9 @@ export class AllSites {
       speech: await SpeechSites.start(),
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
+      tidal: await TidalSite.start(),
+      jiosaavn: await JioSaavnSite.start(),
+      audius: await AudiusSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -90,14 +102,21 @@ export class AllSites {
   get args(): readonly string[] {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
     const { speech, subsonic, jellyfin, ytdlp } = this.each;
+    const { tidal, jiosaavn, audius } = this.each;
     const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
     return [
-      ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
+      ...Object.entries({ ...Object.assign({}, ...hosts), ...tidal.hosts, ...jiosaavn.hosts, ...audius.hosts }).map(
+        ([host, url]) => `--tonearm.hosts.${host}=${url}`,
+      ),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
       `--plugins.twitch.playlistServer=${twitch.playlistServer}`,
       ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
       ...serverArgs("subsonic", subsonic),
       ...serverArgs("jellyfin", jellyfin),
+      `--plugins.tidal.clientId=${tidal.clientId}`,
+      `--plugins.tidal.clientSecret=${tidal.clientSecret}`,
+      "--plugins.jiosaavn.enabled=true",
+      "--plugins.audius.enabled=true",
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -106,10 +125,12 @@ export class AllSites {
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
     const { speech, subsonic, jellyfin, ytdlp } = this.each;
+    const { tidal, jiosaavn, audius } = this.each;
     const servers = [soundcloud.server, radio.server, podcasts.server, speech.server];
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),
+      ...[tidal, jiosaavn, audius].map(({ server }) => server.fail({ at: /^/, outcome: "hang" })),
       subsonic.fail(".*", "hang"),
       jellyfin.fail(".*", "hang"),
     ];

@@ -10,6 +10,9 @@ const APPLICATION = { app_name: "Tonearm" };
 const NODES = { ttlMs: 10 * 60_000, entriesMax: 1 };
 const NODES_READ_MAX = 100;
 const KEY = "node";
+/** All requests of a load have 20 s together, those for a link 15 s. */
+const TIMEOUT_MS = 5000;
+const NODES_TIMEOUT_MS = 3000;
 
 interface AudiusRequest {
   readonly signal: AbortSignal;
@@ -30,7 +33,11 @@ export class AudiusApi {
   get(path: string, { query, signal }: AudiusRequest): Promise<unknown> {
     const { http } = this.#host;
     return this.#anywhere(signal, async (base) => {
-      const answer = await http.json(`${base}/v1${path}`, { signal, query: { ...query, ...APPLICATION } });
+      const answer = await http.json(`${base}/v1${path}`, {
+        signal,
+        query: { ...query, ...APPLICATION },
+        timeoutMs: TIMEOUT_MS,
+      });
       const { data } = membersOf(answer);
       if (data === undefined) throw new SourceError("changed", "Audius' API answered without `data`");
       return data;
@@ -45,7 +52,7 @@ export class AudiusApi {
       for (const [name, value] of Object.entries(APPLICATION)) url.searchParams.set(name, value);
       // A node that has the file itself may send it at once.
       const headers = { range: "bytes=0-0" };
-      const answer = await http.request(url.href, { signal, headers, redirect: "manual" });
+      const answer = await http.request(url.href, { signal, headers, redirect: "manual", timeoutMs: TIMEOUT_MS });
       if (answer.status >= 400) throw http.statusError(answer);
       const { location } = answer.headers;
       const file = location === undefined ? url : webAddressIn(location, url.href);
@@ -78,7 +85,7 @@ export class AudiusApi {
 
   /** Rejects with `trouble` if there is none. */
   async #otherNode(trouble: SourceError, signal: AbortSignal): Promise<string> {
-    const answer = await this.#host.http.json(HOME, { signal }).catch(() => undefined);
+    const answer = await this.#host.http.json(HOME, { signal, timeoutMs: NODES_TIMEOUT_MS }).catch(() => undefined);
     signal.throwIfAborted();
     const nodes = listOf(membersOf(answer).data)
       .slice(0, NODES_READ_MAX)
