@@ -46,7 +46,7 @@ export function songsIn(answer: unknown, names: readonly string[]): Song[] {
   return readSongs(list);
 }
 
-/** The songs of an answer that has each in a member of its own, such as those of a radio station; empty: none. */
+/** The songs of an answer that has each in a separate member, such as those of a radio station; empty: none. */
 export function songsByKey(answer: unknown): Song[] {
   if (isNothing(answer)) return [];
   const entries = Object.values(membersOf(answer)).map((value) => objectOf(membersOf(value).song) ?? value);

@@ -3,7 +3,7 @@
 import { addressOf } from "../reading/address.ts";
 import { TIDAL_MANIFEST } from "./manifest.ts";
 
-export type TidalKind = "track" | "album" | "playlist" | "mix" | "artist";
+type TidalKind = "track" | "album" | "playlist" | "mix" | "artist";
 
 export type TidalRequest =
   | { readonly kind: "search"; readonly query: string }
