@@ -6,17 +6,20 @@ import { canonicalName } from "../src/lib/canonical-name.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
 import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import { APPLEMUSIC_MANIFEST } from "./applemusic/manifest.ts";
+import { AUDIUS_MANIFEST } from "./audius/manifest.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
 import type { BuiltinManifest, SourceClaims } from "./builtin-manifest.ts";
 import { DEEZER_MANIFEST } from "./deezer/manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
 import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
+import { JIOSAAVN_MANIFEST } from "./jiosaavn/manifest.ts";
 import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
 import { RADIO_MANIFEST } from "./radio/manifest.ts";
 import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
 import { SPEECH_MANIFEST } from "./speech/manifest.ts";
 import { SPOTIFY_MANIFEST } from "./spotify/manifest.ts";
 import { SUBSONIC_MANIFEST } from "./subsonic/manifest.ts";
+import { TIDAL_MANIFEST } from "./tidal/manifest.ts";
 import { TWITCH_MANIFEST } from "./twitch/manifest.ts";
 import { YOUTUBE_MANIFEST } from "./youtube/manifest.ts";
 import { claimsOf, YTDLP_MANIFEST } from "./ytdlp/manifest.ts";
@@ -136,6 +139,31 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "applemusic"), Object.keys(APPLEMUSIC_MANIFEST.config)),
   },
   {
+    manifest: TIDAL_MANIFEST,
+    rank: "middle",
+    module: "tidal/plugin.js",
+    // LavaSrc's `token` is for an API that refuses the keys of applications.
+    isOn: ({ lavalink }) => isTextOf(lavalink("tidal", "clientId")) && isTextOf(lavalink("tidal", "clientSecret")),
+    turnedOnBy: "set plugins.tidal.clientId and clientSecret from developer.tidal.com",
+    options: ({ lavalink }) => chosen(lavalink("lavasrc", "tidal"), ["countryCode", "searchLimit"]),
+  },
+  {
+    manifest: JIOSAAVN_MANIFEST,
+    rank: "middle",
+    module: "jiosaavn/plugin.js",
+    isOn: ({ config, isConfigured, lavalink }) =>
+      isConfigured ||
+      config.plugins.javaNames.includes("jiosaavn-plugin") ||
+      isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
+    turnedOnBy: "set plugins.lavasrc.sources.jiosaavn: true",
+  },
+  {
+    manifest: AUDIUS_MANIFEST,
+    rank: "middle",
+    module: "audius/plugin.js",
+    isOn: ({ isConfigured }) => isConfigured,
+  },
+  {
     manifest: YTDLP_MANIFEST,
     rank: "last",
     module: "ytdlp/plugin.js",
@@ -168,10 +196,6 @@ function isTrue(tree: PlainTree | undefined): boolean {
 
 function isFalse(tree: PlainTree | undefined): boolean {
   return typeof tree === "string" && parseFlag(tree) === false;
-}
-
-function isTrue(tree: PlainTree | undefined): boolean {
-  return typeof tree === "string" && parseFlag(tree) === true;
 }
 
 function isTextOf(tree: PlainTree | undefined): tree is string {

@@ -81,6 +81,9 @@ export const TRIES: Tries = {
   jellyfin: { search: "jfsearch:the" },
   deezer: { search: "dzsearch:daft punk harder better", link: "https://www.deezer.com/track/3135556" },
   applemusic: { search: "amsearch:daft punk around the world", link: "https://music.apple.com/us/song/697195462" },
+  tidal: { search: "tdsearch:around the world", link: "https://tidal.com/browse/track/1550546" },
+  jiosaavn: { search: "jssearch:leja re", link: "https://www.jiosaavn.com/song/leja-re/OQsEfQFVUXk" },
+  audius: { search: "ausearch:radar", link: "https://audius.co/voltra/radar-103692" },
   ytdlp: { search: "ytdl:ytsearch1:me at the zoo", link: "ytdl:https://archive.org/details/testmp3testfile" },
   http: { link: "https://archive.org/download/testmp3testfile/mpthreetest.mp3" },
 };

@@ -2,17 +2,20 @@
 // load from each plugin, and all of them hanging at the same time. Runs in the process that starts it.
 
 import { AppleMusicSite } from "./apple-music.ts";
+import { AudiusSite } from "./audius.ts";
 import { BandcampSite } from "./bandcamp.ts";
 import { DeezerSite } from "./deezer.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
 import { GetyarnSite } from "./getyarn.ts";
 import { JellyfinSite } from "./jellyfin.ts";
+import { JioSaavnSite } from "./jiosaavn.ts";
 import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
 import { SpeechSites } from "./speech.ts";
 import { SpotifySite, spotifyId } from "./spotify.ts";
 import { SubsonicSite } from "./subsonic.ts";
+import { TidalSite } from "./tidal.ts";
 import { TwitchSite } from "./twitch.ts";
 import { YoutubeSite } from "./youtube.ts";
 
@@ -47,6 +50,9 @@ const QUESTIONS: Readonly<Record<string, (number: number) => readonly string[]>>
   jellyfin: (number) => [`jfsearch:question ${number}`],
   applemusic: (number) => [`amsearch:question ${number}`, `https://music.apple.com/us/song/${number + 1}`],
   deezer: (number) => [`dzsearch:question ${number}`, `https://www.deezer.com/track/${number + 1}`],
+  tidal: (number) => [`tdsearch:question ${number}`, `https://tidal.com/track/${number}`],
+  jiosaavn: (number) => [`jssearch:question ${number}`, `https://www.jiosaavn.com/song/question/question${number}`],
+  audius: (number) => [`ausearch:question ${number}`, `https://audius.co/ada/question-${number}`],
   ytdlp: (number) => [`ytdl:https://${YTDLP_SITE}/question-${number}`],
 };
 
@@ -71,6 +77,9 @@ interface FakeSites {
   readonly jellyfin: JellyfinSite;
   readonly deezer: DeezerSite;
   readonly appleMusic: AppleMusicSite;
+  readonly tidal: TidalSite;
+  readonly jiosaavn: JioSaavnSite;
+  readonly audius: AudiusSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -93,6 +102,9 @@ export class AllSites {
       jellyfin: await JellyfinSite.start(),
       deezer: await DeezerSite.start(),
       appleMusic: await AppleMusicSite.start(),
+      tidal: await TidalSite.start(),
+      jiosaavn: await JioSaavnSite.start(),
+      audius: await AudiusSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -104,10 +116,8 @@ export class AllSites {
 
   /** Arguments for the node. */
   get args(): readonly string[] {
-    const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, spotify, subsonic, jellyfin, deezer, appleMusic, ytdlp } = this.each;
-    const plain = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts];
-    const hosts = [...plain, spotify, deezer, appleMusic].map((site) => site.hosts);
+    const { youtube, twitch, speech, subsonic, jellyfin, tidal, ytdlp } = this.each;
+    const hosts = Object.values(this.each).map((site) => ("hosts" in site ? site.hosts : {}));
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
       ...youtube.options.mediaHosts.map((host) => `--plugins.youtube.mediaHosts=${host}`),
@@ -118,15 +128,20 @@ export class AllSites {
       ...serverArgs("jellyfin", jellyfin),
       "--plugins.deezer.enabled=true",
       "--plugins.applemusic.enabled=true",
+      `--plugins.tidal.clientId=${tidal.clientId}`,
+      `--plugins.tidal.clientSecret=${tidal.clientSecret}`,
+      "--plugins.jiosaavn.enabled=true",
+      "--plugins.audius.enabled=true",
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
 
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
-    const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, spotify, subsonic, jellyfin, deezer, appleMusic, ytdlp } = this.each;
-    const servers = [soundcloud, radio, podcasts, speech, spotify, deezer, appleMusic].map(({ server }) => server);
+    const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, speech } = this.each;
+    const { spotify, subsonic, jellyfin, deezer, appleMusic, tidal, jiosaavn, audius, ytdlp } = this.each;
+    const plain = [soundcloud, radio, podcasts, speech, spotify, deezer, appleMusic, tidal, jiosaavn, audius];
+    const servers = plain.map(({ server }) => server);
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),

@@ -1,6 +1,8 @@
 // Reads pages without a document tree: attributes by their names, and a page as a row of tags and texts. Tolerant of
 // whatever a page may be, and linear in its length. Pure. Plugin thread.
 
+import { decodeEntities } from "../reading/entities.ts";
+
 export type PageToken =
   /** `attributes`: as they are written, with their entities. */
   | { readonly kind: "open"; readonly name: string; readonly attributes: string }
@@ -10,25 +12,6 @@ export type PageToken =
 
 /** Text inside these elements is not markup. */
 const RAW_ELEMENTS = new Set(["script", "style", "textarea", "title"]);
-const ENTITIES: Readonly<Record<string, string>> = {
-  quot: '"',
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  apos: "'",
-  nbsp: " ",
-};
-const ENTITY = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-z]{2,6}));/g;
-const CODE_POINT_MAX = 0x10ffff;
-
-/** Decodes the entities in a page's text; unknown ones stay as they are. */
-export function decodeEntities(text: string): string {
-  return text.replace(ENTITY, (whole, decimal?: string, hex?: string, name?: string) => {
-    if (name !== undefined) return (Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : undefined) ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    return code > 0 && code <= CODE_POINT_MAX ? String.fromCodePoint(code) : whole;
-  });
-}
 
 /**
  * The values of all attributes of this name, wherever in the page, in their order. Only those within quotes, and at

@@ -48,6 +48,10 @@ it.each<[string, { readonly query: string; readonly source?: SearchPlatform }]>(
   ["twitch", { query: "https://www.twitch.tv/stand_in" }],
   ["vimeo", { query: VIMEO_PAGE }],
   ["niconico", { query: NICONICO_PAGE }],
+  ["tidal", { query: "harbour", source: "tdsearch" }],
+  ["tidal", { query: "https://tidal.com/browse/track/11" }],
+  ["jiosaavn", { query: "undertow", source: "jssearch" }],
+  ["jiosaavn", { query: "https://www.jiosaavn.com/song/harbour/S0ngT0ken" }],
   ["speak", { query: "hello", source: "speak" }],
   ["flowery-tts", { query: "hello", source: "ftts" }],
 ])("lavalink-client finds a track of %s by %o", async (sourceName, searchQuery) => {

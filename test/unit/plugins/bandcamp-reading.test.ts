@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { asBandcamp } from "../../../plugins/bandcamp/bridge.ts";
-import { attributeValues, decodeEntities, readTokens } from "../../../plugins/bandcamp/page-reader.ts";
+import { attributeValues, readTokens } from "../../../plugins/bandcamp/page-reader.ts";
 import { readSearchPage } from "../../../plugins/bandcamp/search-page.ts";
+import { decodeEntities } from "../../../plugins/reading/entities.ts";
 
 test("entities become characters, and other text stays", () => {
   expect(decodeEntities("&quot;a&amp;b&#39;&#x1F3B5;&lt;&apos;")).toBe(`"a&b'🎵<'`);

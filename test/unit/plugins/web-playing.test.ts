@@ -1,11 +1,15 @@
-// Links resolved by the plugins of Bandcamp, Twitch and getyarn.io are opened with the readers of the audio threads.
+// Links resolved by the plugins of Audius, Bandcamp, JioSaavn, Twitch and getyarn.io are opened with the readers of the audio threads.
 
 import { afterEach, expect, test } from "vitest";
+import { AudiusSite } from "../../../lab/sites/audius.ts";
 import { BandcampSite } from "../../../lab/sites/bandcamp.ts";
 import { GetyarnSite } from "../../../lab/sites/getyarn.ts";
+import { JioSaavnSite } from "../../../lab/sites/jiosaavn.ts";
 import { TwitchSite } from "../../../lab/sites/twitch.ts";
+import audius from "../../../plugins/audius/plugin.ts";
 import bandcamp from "../../../plugins/bandcamp/plugin.ts";
 import getyarn from "../../../plugins/getyarn/plugin.ts";
+import jiosaavn from "../../../plugins/jiosaavn/plugin.ts";
 import twitch from "../../../plugins/twitch/plugin.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/log/log.ts";
@@ -64,6 +68,19 @@ test("ads before a live channel of Twitch play, and the channel follows without 
   }
   // It starts at the second segment: two of ads with 77 frames each.
   expect(rates.get(48_000)).toBe(154);
+});
+
+test("a track of Audius plays", async () => {
+  const stand = keep(await AudiusSite.start());
+  const bench = keep(await PluginBench.start(audius, { hosts: stand.hosts }));
+  expect(await play(bench, "audius", "https://audius.co/ada/harbour")).toEqual({ codec: "mp3", packets: 50 });
+});
+
+test("a song of JioSaavn plays", async () => {
+  const stand = keep(await JioSaavnSite.start());
+  const bench = keep(await PluginBench.start(jiosaavn, { hosts: stand.hosts }));
+  const song = "https://www.jiosaavn.com/song/harbour/S0ngT0ken";
+  expect(await play(bench, "jiosaavn", song)).toEqual({ codec: "mp3", packets: 50 });
 });
 
 test("a clip of getyarn.io plays", async () => {

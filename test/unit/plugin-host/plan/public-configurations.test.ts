@@ -21,12 +21,17 @@ const OFF = {
   twitch: "twitch (set lavalink.server.sources.twitch: true)",
   subsonic: "subsonic (set plugins.subsonic.servers)",
   jellyfin: "jellyfin (set plugins.jellyfin.servers)",
+  tidal: "tidal (set plugins.tidal.clientId and clientSecret from developer.tidal.com)",
+  jiosaavn: "jiosaavn (set plugins.lavasrc.sources.jiosaavn: true)",
+  audius: "audius (set plugins.audius.enabled: true)",
   ytdlp: `${YTDLP.join("/")} (set plugins.ytdlp.path)`,
   local: "local (set lavalink.server.sources.local: true and tonearm.local.roots)",
   http: "http (set lavalink.server.sources.http: true)",
 };
 const { subsonic, jellyfin, ytdlp, local, youtube } = OFF;
-const OFF_BUT_YOUTUBE = [subsonic, jellyfin, ytdlp, local];
+/** Off unless asked for, in front of yt-dlp. */
+const ASKED_FOR = [OFF.tidal, OFF.jiosaavn, OFF.audius];
+const OFF_BUT_YOUTUBE = [subsonic, jellyfin, ...ASKED_FOR, ytdlp, local];
 const OFF_USUALLY = [youtube, ...OFF_BUT_YOUTUBE];
 
 const TERMS =
@@ -87,17 +92,16 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     lines: [noSource("spotify", "Spotify"), noSource("applemusic", "Apple Music"), noSource("deezer", "Deezer")],
   },
   "lavasrc-with-jar.yml": {
-    on: ON_WITH_YOUTUBE,
-    off: OFF_BUT_YOUTUBE,
+    on: [...ON_WITH_YOUTUBE.slice(0, -1), "jiosaavn", "http"],
+    off: OFF_BUT_YOUTUBE.filter((line) => line !== OFF.jiosaavn),
     lines: [
       noSource("spotify", "Spotify"),
       noSource("applemusic", "Apple Music"),
       noSource("yandexmusic", "Yandex Music"),
       noSource("vkmusic", "VK Music"),
-      noSource("tidal", "Tidal"),
+      "warn: plugins.lavasrc.sources.tidal is true, but tidal is off on this node: set plugins.tidal.clientId and clientSecret from developer.tidal.com",
       noSource("qobuz", "Qobuz"),
       needsYtdlp("plugins.lavasrc.sources.ytdlp", "ytdlp"),
-      /^warn: plugins\.lavasrc\.sources\.jiosaavn .* \(plugins\.ytdlp plays its links\)$/,
     ],
   },
   "lavasrc-and-companions.yml": {
@@ -121,16 +125,16 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
   "former-sources-with-ytdlp.yml": {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
-    off: [youtube, subsonic, jellyfin, local],
+    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, local],
   },
   "former-sources-with-every-site.yml": {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
-    off: [youtube, subsonic, jellyfin, local],
+    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, local],
   },
   "former-sources-with-chosen-sites.yml": {
     on: [...ON.slice(0, -1), "ytdlp", "http"],
     off: [
-      ...[youtube, subsonic, jellyfin],
+      ...[youtube, subsonic, jellyfin, ...ASKED_FOR],
       ...["vimeo/niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)", local],
     ],
     lines: [
@@ -164,14 +168,21 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
   "ytdlp-with-one-site.yml": {
     on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
-    off: [youtube, subsonic, jellyfin, "niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)", local],
+    off: [
+      youtube,
+      subsonic,
+      jellyfin,
+      ...ASKED_FOR,
+      "niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)",
+      local,
+    ],
     lines: [
       "warn: lavalink.server.sources.nico is true, but niconico is off on this node: add its site to plugins.ytdlp.sites",
     ],
   },
   "ytdlp-with-a-wrong-option.yml": {
     on: ON,
-    off: [youtube, subsonic, jellyfin, `${YTDLP.join("/")} (its set-up failed, see the log)`, local],
+    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, `${YTDLP.join("/")} (its set-up failed, see the log)`, local],
   },
   "youtube-without-a-limit-of-pages.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "youtube-with-a-wrong-option.yml": {
@@ -186,7 +197,10 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     off: OFF_USUALLY,
     lines: ["warn: plugins.youtube.enabled: expected true or false; leaving it out"],
   },
-  "lavasrc-ytdlp.yml": { on: [...ON.slice(0, -1), ...YTDLP, "http"], off: [youtube, subsonic, jellyfin, local] },
+  "lavasrc-ytdlp.yml": {
+    on: [...ON.slice(0, -1), ...YTDLP, "http"],
+    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, local],
+  },
   "skybot.yml": {
     on: ON,
     off: OFF_USUALLY,
@@ -210,10 +224,10 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "local-without-roots.yml": {
     on: ON_WITH_LOCAL,
-    off: [youtube, subsonic, jellyfin, ytdlp],
+    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, ytdlp],
     lines: [/^warn: lavalink\.server\.sources\.local is true, but tonearm\.local\.roots is not set: only files below/],
   },
-  "files-of-the-machine.yml": { on: ON_WITH_LOCAL, off: [youtube, subsonic, jellyfin, ytdlp] },
+  "files-of-the-machine.yml": { on: ON_WITH_LOCAL, off: [youtube, subsonic, jellyfin, ...ASKED_FOR, ytdlp] },
   "only-web-streams.yml": {
     on: [...ON_OWN, "http"],
     off: [youtube, OFF.soundcloud, OFF.bandcamp, OFF.twitch, ...OFF_BUT_YOUTUBE],
@@ -222,7 +236,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "pterodactyl-egg.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "own-servers.yml": {
     on: [...ON.slice(0, -1), "subsonic", "http"],
-    off: [youtube, jellyfin, ytdlp, local],
+    off: [youtube, jellyfin, ...ASKED_FOR, ytdlp, local],
   },
   "variables-of-compose.env": {
     on: ON_WITH_YOUTUBE.filter((name) => name !== "bandcamp"),
