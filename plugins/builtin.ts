@@ -110,32 +110,16 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "spotify"), Object.keys(SPOTIFY_MANIFEST.config)),
   },
   {
-    manifest: SUBSONIC_MANIFEST,
-    rank: "middle",
-    module: "subsonic/plugin.js",
-    isOn: ({ own }) => hasText(own.servers),
-    turnedOnBy: "set plugins.subsonic.servers",
-  },
-  {
-    manifest: JELLYFIN_MANIFEST,
-    rank: "middle",
-    module: "jellyfin/plugin.js",
-    isOn: ({ own }) => hasText(own.servers),
-    turnedOnBy: "set plugins.jellyfin.servers",
-  },
-  {
     manifest: DEEZER_MANIFEST,
     rank: "middle",
     module: "deezer/plugin.js",
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "deezer")),
-    turnedOnBy: "set plugins.lavasrc.sources.deezer: true",
   },
   {
     manifest: APPLEMUSIC_MANIFEST,
     rank: "middle",
     module: "applemusic/plugin.js",
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "applemusic")),
-    turnedOnBy: "set plugins.lavasrc.sources.applemusic: true",
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "applemusic"), Object.keys(APPLEMUSIC_MANIFEST.config)),
   },
   {
@@ -155,13 +139,26 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
       isConfigured ||
       config.plugins.javaNames.includes("jiosaavn-plugin") ||
       isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
-    turnedOnBy: "set plugins.lavasrc.sources.jiosaavn: true",
   },
   {
     manifest: AUDIUS_MANIFEST,
     rank: "middle",
     module: "audius/plugin.js",
     isOn: ({ isConfigured }) => isConfigured,
+  },
+  {
+    manifest: SUBSONIC_MANIFEST,
+    rank: "middle",
+    module: "subsonic/plugin.js",
+    isOn: ({ own }) => hasText(own.servers),
+    turnedOnBy: "set plugins.subsonic.servers",
+  },
+  {
+    manifest: JELLYFIN_MANIFEST,
+    rank: "middle",
+    module: "jellyfin/plugin.js",
+    isOn: ({ own }) => hasText(own.servers),
+    turnedOnBy: "set plugins.jellyfin.servers",
   },
   {
     manifest: YTDLP_MANIFEST,
