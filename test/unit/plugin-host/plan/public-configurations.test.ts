@@ -21,17 +21,21 @@ const OFF = {
   twitch: "twitch (set lavalink.server.sources.twitch: true)",
   subsonic: "subsonic (set plugins.subsonic.servers)",
   jellyfin: "jellyfin (set plugins.jellyfin.servers)",
-  tidal: "tidal (set plugins.tidal.clientId and clientSecret from developer.tidal.com)",
-  jiosaavn: "jiosaavn (set plugins.lavasrc.sources.jiosaavn: true)",
-  audius: "audius (set plugins.audius.enabled: true)",
   ytdlp: `${YTDLP.join("/")} (set plugins.ytdlp.path)`,
   local: "local (set lavalink.server.sources.local: true and tonearm.local.roots)",
   http: "http (set lavalink.server.sources.http: true)",
 };
 const { subsonic, jellyfin, ytdlp, local, youtube } = OFF;
-/** Off unless asked for, in front of yt-dlp. */
-const ASKED_FOR = [OFF.tidal, OFF.jiosaavn, OFF.audius];
-const OFF_BUT_YOUTUBE = [subsonic, jellyfin, ...ASKED_FOR, ytdlp, local];
+const TIDAL = "tidal (set plugins.tidal.clientId and clientSecret from developer.tidal.com)";
+const SERVICES = ["spotify", "deezer", "applemusic", "tidal", "jiosaavn", "audius"];
+/** Those of other sites that are off, without these. */
+const services = (...on: string[]): string[] =>
+  SERVICES.filter((name) => !on.includes(name)).map((name) =>
+    name === "tidal" ? TIDAL : `${name} (set plugins.${name}.enabled: true)`,
+  );
+const offBut = (...on: string[]): string[] => [...services(...on), subsonic, jellyfin, ytdlp, local];
+const onWith = (list: readonly string[], ...names: string[]): string[] => [...list.slice(0, -1), ...names, "http"];
+const OFF_BUT_YOUTUBE = offBut();
 const OFF_USUALLY = [youtube, ...OFF_BUT_YOUTUBE];
 
 const TERMS =
@@ -40,6 +44,10 @@ const TERMS =
 
 function needsYtdlp(key: string, name: string): string {
   return `warn: ${key} is true, but ${name} is off on this node: set plugins.ytdlp.path`;
+}
+
+function needsKeys(name: string): string {
+  return `warn: plugins.lavasrc.sources.${name} is true, but ${name} is off on this node: ${TIDAL.slice(7, -1)}`;
 }
 
 function noSource(name: string, title: string): string {
@@ -87,30 +95,26 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "youtube-oauth.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "youtube-pot-and-cipher.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "lavasrc-without-a-word.yml": {
-    on: ON,
-    off: OFF_USUALLY,
-    lines: [noSource("spotify", "Spotify"), noSource("applemusic", "Apple Music"), noSource("deezer", "Deezer")],
+    on: onWith(ON, "spotify", "deezer", "applemusic"),
+    off: [youtube, ...offBut("spotify", "deezer", "applemusic")],
   },
   "lavasrc-with-jar.yml": {
-    on: [...ON_WITH_YOUTUBE.slice(0, -1), "jiosaavn", "http"],
-    off: OFF_BUT_YOUTUBE.filter((line) => line !== OFF.jiosaavn),
+    on: onWith(ON_WITH_YOUTUBE, "spotify", "applemusic", "jiosaavn"),
+    off: offBut("spotify", "applemusic", "jiosaavn"),
     lines: [
-      noSource("spotify", "Spotify"),
-      noSource("applemusic", "Apple Music"),
       noSource("yandexmusic", "Yandex Music"),
       noSource("vkmusic", "VK Music"),
-      "warn: plugins.lavasrc.sources.tidal is true, but tidal is off on this node: set plugins.tidal.clientId and clientSecret from developer.tidal.com",
+      needsKeys("tidal"),
       noSource("qobuz", "Qobuz"),
       needsYtdlp("plugins.lavasrc.sources.ytdlp", "ytdlp"),
     ],
   },
   "lavasrc-and-companions.yml": {
-    on: ON,
-    off: OFF_USUALLY,
+    on: onWith(ON, "spotify"),
+    off: [youtube, ...offBut("spotify")],
     lines: [
       /^warn: lavalink\.plugins: .* lavasearch-plugin, lavalyrics-plugin, sponsorblock-plugin$/,
       /^warn: no effect, .* plugins\.lavalyrics, plugins\.lavasearch$/,
-      noSource("spotify", "Spotify"),
     ],
   },
   "former-sources.yml": {
@@ -125,16 +129,16 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
   "former-sources-with-ytdlp.yml": {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
-    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, local],
+    off: [youtube, ...services(), subsonic, jellyfin, local],
   },
   "former-sources-with-every-site.yml": {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
-    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, local],
+    off: [youtube, ...services(), subsonic, jellyfin, local],
   },
   "former-sources-with-chosen-sites.yml": {
     on: [...ON.slice(0, -1), "ytdlp", "http"],
     off: [
-      ...[youtube, subsonic, jellyfin, ...ASKED_FOR],
+      ...[youtube, ...services(), subsonic, jellyfin],
       ...["vimeo/niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)", local],
     ],
     lines: [
@@ -145,8 +149,8 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     on: ON,
     off: OFF_USUALLY,
     lines: [
-      /^warn: application\.yml:\d+:\d+: lavalink\.server\.sources\.spotify is not a known key: Tonearm has no such source/,
-      /sources\.deezer is not a known key: Tonearm has no such source \(a plugin in tonearm\.plugins may add one\)$/,
+      /^warn: application\.yml:\d+:\d+: lavalink\.server\.sources\.spotify is not a known key; plugins\.spotify\.enabled turns/,
+      /sources\.deezer is not a known key; plugins\.deezer\.enabled turns this source on and off$/,
       /: lavalink\.server\.lavasrc has no effect: the options of a plugin belong below plugins: plugins\.lavasrc$/,
       /: youtube has no effect: the options of a plugin belong below plugins: plugins\.youtube$/,
       /: dunctebot has no effect: the options of a plugin belong below plugins: plugins\.dunctebot$/,
@@ -165,14 +169,14 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
   "empty-options.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "switches-that-are-off.yml": { on: ON, off: OFF_USUALLY },
-  "lavasrc-example.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [noSource("spotify", "Spotify")] },
+  "lavasrc-example.yml": { on: onWith(ON_WITH_YOUTUBE, "spotify"), off: offBut("spotify") },
   "ytdlp-with-one-site.yml": {
     on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
     off: [
       youtube,
+      ...services(),
       subsonic,
       jellyfin,
-      ...ASKED_FOR,
       "niconico/mixcloud/tiktok/reddit (add its site to plugins.ytdlp.sites)",
       local,
     ],
@@ -182,7 +186,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
   "ytdlp-with-a-wrong-option.yml": {
     on: ON,
-    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, `${YTDLP.join("/")} (its set-up failed, see the log)`, local],
+    off: [youtube, ...services(), subsonic, jellyfin, `${YTDLP.join("/")} (its set-up failed, see the log)`, local],
   },
   "youtube-without-a-limit-of-pages.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "youtube-with-a-wrong-option.yml": {
@@ -199,7 +203,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
   "lavasrc-ytdlp.yml": {
     on: [...ON.slice(0, -1), ...YTDLP, "http"],
-    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, local],
+    off: [youtube, ...services(), subsonic, jellyfin, local],
   },
   "skybot.yml": {
     on: ON,
@@ -224,10 +228,10 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "local-without-roots.yml": {
     on: ON_WITH_LOCAL,
-    off: [youtube, subsonic, jellyfin, ...ASKED_FOR, ytdlp],
+    off: [youtube, ...services(), subsonic, jellyfin, ytdlp],
     lines: [/^warn: lavalink\.server\.sources\.local is true, but tonearm\.local\.roots is not set: only files below/],
   },
-  "files-of-the-machine.yml": { on: ON_WITH_LOCAL, off: [youtube, subsonic, jellyfin, ...ASKED_FOR, ytdlp] },
+  "files-of-the-machine.yml": { on: ON_WITH_LOCAL, off: [youtube, ...services(), subsonic, jellyfin, ytdlp] },
   "only-web-streams.yml": {
     on: [...ON_OWN, "http"],
     off: [youtube, OFF.soundcloud, OFF.bandcamp, OFF.twitch, ...OFF_BUT_YOUTUBE],
@@ -236,7 +240,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "pterodactyl-egg.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "own-servers.yml": {
     on: [...ON.slice(0, -1), "subsonic", "http"],
-    off: [youtube, jellyfin, ...ASKED_FOR, ytdlp, local],
+    off: [youtube, ...services(), jellyfin, ytdlp, local],
   },
   "variables-of-compose.env": {
     on: ON_WITH_YOUTUBE.filter((name) => name !== "bandcamp"),
@@ -244,9 +248,57 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     lines: [TERMS],
   },
   "variables-of-a-plugin.env": {
-    on: ON_WITH_YOUTUBE,
-    off: OFF_BUT_YOUTUBE,
-    lines: [noSource("spotify", "Spotify")],
+    on: onWith(ON_WITH_YOUTUBE, "spotify"),
+    off: offBut("spotify"),
+  },
+  "bot-hosting-panel.yml": {
+    on: onWith(ON_WITH_YOUTUBE, "spotify", "deezer", "applemusic", "jiosaavn"),
+    off: offBut("spotify", "deezer", "applemusic", "jiosaavn"),
+    lines: [
+      /^warn: THE PASSWORD IS "youshallnotpass"/,
+      needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
+      needsYtdlp("lavalink.server.sources.nico", "niconico"),
+      noSource("yandexmusic", "Yandex Music"),
+      needsKeys("tidal"),
+      noSource("qobuz", "Qobuz"),
+    ],
+  },
+  "spotify-by-variables.yml": {
+    on: onWith(ON, "spotify"),
+    off: [youtube, ...offBut("spotify")],
+    lines: [/^warn: THE PASSWORD IS "youshallnotpass"/],
+  },
+  "spotify-with-tokener.yml": { on: onWith(ON_WITH_YOUTUBE, "spotify"), off: offBut("spotify") },
+  "deezer-first.yml": {
+    on: onWith(ON, "spotify", "deezer", "applemusic"),
+    off: [youtube, ...offBut("spotify", "deezer", "applemusic")],
+  },
+  "providers-of-java-only.yml": {
+    on: onWith(ON, "spotify"),
+    off: [youtube, ...offBut("spotify")],
+    lines: [noSource("vkmusic", "VK Music")],
+  },
+  "jiosaavn-plugin.yml": { on: onWith(ON, "jiosaavn"), off: [youtube, ...offBut("jiosaavn")] },
+  "everything-of-a-public-node.yml": {
+    on: onWith(ON_WITH_YOUTUBE, "spotify", "applemusic"),
+    off: offBut("spotify", "applemusic"),
+    lines: [
+      /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
+      /^warn: lavalink\.plugins: .* for lavasearch-plugin, lavalyrics-plugin, sponsorblock-plugin, java-lyrics-plugin, lavadspx-plugin, lava-xm-plugin$/,
+      /^warn: no effect, .* plugins\.lavalyrics$/,
+      needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
+      noSource("yandexmusic", "Yandex Music"),
+      siteToAdd("clypit"),
+      needsYtdlp("plugins.dunctebot.sources.reddit", "reddit"),
+      siteToAdd("ocremix"),
+      needsYtdlp("plugins.dunctebot.sources.tiktok", "tiktok"),
+      needsYtdlp("plugins.dunctebot.sources.mixcloud", "mixcloud"),
+      siteToAdd("soundgasm"),
+    ],
+  },
+  "variables-of-lavasrc.env": {
+    on: onWith(ON, "spotify", "applemusic"),
+    off: [youtube, ...offBut("spotify", "applemusic")],
   },
 };
 
