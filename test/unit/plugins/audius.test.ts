@@ -145,6 +145,9 @@ test("when that node fails, the API is asked again", async () => {
   await bench.load(SOURCE, "ausearch:harbour");
   site.server.fail({ at: /^node/, outcome: "cut" });
   expect(await bench.loadTracks(SOURCE, "ausearch:undertow")).toHaveLength(1);
+  const before = site.server.requests.length;
+  expect(await bench.loadTracks(SOURCE, "ausearch:harb")).toHaveLength(1);
+  expect(site.server.requests.slice(before).map(({ host }) => host)).toEqual(["api.audius.co"]);
 });
 
 test.each([

@@ -246,14 +246,18 @@ test.each(["song", "album", "featured", "artist"])("a missing page of a kind %s 
   expect(await bench.load(SOURCE, `https://www.jiosaavn.com/${kind}/none/none`)).toEqual({ kind: "empty" });
 });
 
-test.each([[{ status: "failure", error: {} }], [null], [{}], [{ list: "" }], [{ list: [] }]])(
-  "the answer %j is an empty result",
-  async (json) => {
-    const { site, bench } = await stand();
-    site.server.fail({ at: /api/, outcome: { text: JSON.stringify(json) } });
-    expect(await bench.load(SOURCE, ALBUM)).toEqual({ kind: "empty" });
-  },
-);
+test.each([
+  [{ status: "failure" }],
+  [{ error: { code: "INPUT_INVALID" } }],
+  [null],
+  [{}],
+  [{ list: "" }],
+  [{ list: [] }],
+])("the answer %j is an empty result", async (json) => {
+  const { site, bench } = await stand();
+  site.server.fail({ at: /api/, outcome: { text: JSON.stringify(json) } });
+  expect(await bench.load(SOURCE, ALBUM)).toEqual({ kind: "empty" });
+});
 
 test.each([
   ["a page", { text: "<html>Access denied</html>" }, "site-changed"],
