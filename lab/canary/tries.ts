@@ -66,7 +66,7 @@ export const TRIES: Tries = {
     link: "https://open.spotify.com/track/4cOdK2wGLETKBW3PvgPWqT",
     // The other way without keys, and Spotify's own audio.
     more: [
-      { link: "https://open.spotify.com/track/4cOdK2wGLETKBW3PvgPWqT", options: { preferPartnerApi: true } },
+      { link: "https://open.spotify.com/track/4PTG3Z6ehGkBFwjybzWkR8", options: { preferPartnerApi: true } },
       { link: "spprev:https://open.spotify.com/track/4cOdK2wGLETKBW3PvgPWqT" },
     ],
   },

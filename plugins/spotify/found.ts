@@ -1,4 +1,4 @@
-// What is found at Spotify, whichever way it was asked, and how it becomes a track of the node. Pure. Plugin thread.
+// What is found at Spotify, whichever backend was asked, and how it becomes a track of the node. Pure. Plugin thread.
 
 import type { JsonMembers, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";

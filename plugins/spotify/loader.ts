@@ -1,5 +1,5 @@
-// Loads what Spotify knows of its items, with several ways for each errand: when one fails, the next one is used. Plugin
-// thread.
+// Loads what Spotify knows of its items, with several backends for each errand: when one fails, the next one is asked.
+// Plugin thread.
 
 import { type OptionValues, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import type { Members } from "../reading/json.ts";
@@ -30,9 +30,9 @@ const SEARCH_LIMIT = 10;
 
 type Host = PluginHost<OptionValues<typeof SPOTIFY_MANIFEST.config>>;
 /** Undefined: there is no such item. */
-type Way<Value> = () => Promise<Value | undefined>;
+type Ask<Value> = () => Promise<Value | undefined>;
 
-interface SpotifyWays {
+interface SpotifyBackends {
   readonly pages: EmbedPages;
   readonly pathfinder: Pathfinder;
   readonly webApi: WebApi;
@@ -40,17 +40,17 @@ interface SpotifyWays {
 
 export class SpotifyLoader {
   readonly #host: Host;
-  readonly #ways: SpotifyWays;
+  readonly #backends: SpotifyBackends;
 
-  constructor(host: Host, ways: SpotifyWays) {
+  constructor(host: Host, backends: SpotifyBackends) {
     this.#host = host;
-    this.#ways = ways;
+    this.#backends = backends;
   }
 
   async search(query: string, signal: AbortSignal): Promise<readonly FoundTrack[]> {
-    const { webApi, pathfinder } = this.#ways;
+    const { webApi, pathfinder } = this.#backends;
     const { preferPartnerApi, preferV1SearchApi } = this.#host.options;
-    const byApi: Way<FoundTrack[]>[] = webApi.isSet ? [() => webApi.search(query, signal)] : [];
+    const byApi: Ask<FoundTrack[]>[] = webApi.isSet ? [() => webApi.search(query, signal)] : [];
     const byPlayer = async (): Promise<FoundTrack[]> => {
       const variables = { searchTerm: query, offset: 0, limit: SEARCH_LIMIT, numberOfTopResults: 5 };
       const parts = { includeAudiobooks: true, includeArtistHasConcertsField: false };
@@ -64,8 +64,8 @@ export class SpotifyLoader {
 
   /** Undefined: there is no such track. */
   track(id: string, signal: AbortSignal): Promise<FoundTrack | undefined> {
-    const { webApi, pages, pathfinder } = this.#ways;
-    const byApi: Way<FoundTrack>[] = webApi.isSet ? [() => webApi.track(id, signal)] : [];
+    const { webApi, pages, pathfinder } = this.#backends;
+    const byApi: Ask<FoundTrack>[] = webApi.isSet ? [() => webApi.track(id, signal)] : [];
     const byPage = async (): Promise<FoundTrack> =>
       readEmbedTrack(await pages.entity({ type: "track", id }, signal), id) ?? throwChanged("embed page of a track");
     const byPlayer = async (): Promise<FoundTrack | undefined> =>
@@ -78,7 +78,7 @@ export class SpotifyLoader {
   list(item: Item, signal: AbortSignal): Promise<FoundList | undefined> {
     const byPage = (): Promise<FoundList> => this.#byPage(item, signal);
     const byPlayer = (): Promise<FoundList | undefined> => this.#byPlayer(item, signal);
-    const byApi: Way<FoundList>[] = this.#hasApi(item) ? [() => this.#byApi(item, signal)] : [];
+    const byApi: Ask<FoundList>[] = this.#hasApi(item) ? [() => this.#byApi(item, signal)] : [];
     const { preferPartnerApi } = this.#host.options;
     return inOrder(preferPartnerApi ? [byPlayer, byPage, ...byApi] : [byPage, byPlayer, ...byApi], signal);
   }
@@ -86,19 +86,19 @@ export class SpotifyLoader {
   /** Tracks that resemble a track. */
   async recommendations(id: string, signal: AbortSignal): Promise<readonly FoundTrack[]> {
     const operation = "internalLinkRecommenderTrack";
-    const data = await this.#ways.pathfinder.ask(operation, { uri: `spotify:track:${id}` }, signal);
+    const data = await this.#backends.pathfinder.ask(operation, { uri: `spotify:track:${id}` }, signal);
     return readRecommendations(data) ?? throwChanged(operation);
   }
 
   /** The address of a track's preview; undefined: there is none. */
   async previewUrl(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const entity = await this.#ways.pages.entity({ type: "track", id }, signal);
+    const entity = await this.#backends.pages.entity({ type: "track", id }, signal);
     return readEmbedTrack(entity, id)?.previewUrl;
   }
 
   /** From the Web API, where there are credentials; undefined: not known. */
   async isrc(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const { webApi } = this.#ways;
+    const { webApi } = this.#backends;
     if (!webApi.isSet) return undefined;
     try {
       return (await webApi.track(id, signal)).isrc;
@@ -109,11 +109,11 @@ export class SpotifyLoader {
     }
   }
 
-  /** The first entries by the embed page, the rest by other ways. */
+  /** The first entries by the embed page, the rest by other backends. */
   async #byPage(item: Item, signal: AbortSignal): Promise<FoundList> {
     const limits = this.#limitsOf(item);
     const { localFiles } = this.#host.options;
-    const entity = await this.#ways.pages.entity(item, signal);
+    const entity = await this.#backends.pages.entity(item, signal);
     const list = readEmbedList(entity, item, { entriesMax: limits.entriesMax, localFiles });
     if (list === undefined) return throwChanged(`embed page of the ${item.type}`);
     const isWhole = item.type === "artist" || list.entryCount < EMBED_ENTRIES_MAX;
@@ -127,11 +127,11 @@ export class SpotifyLoader {
   }
 
   async #byApi(item: Item, signal: AbortSignal): Promise<FoundList> {
-    return this.#complete(item, await this.#ways.webApi.album(item.id, signal), signal);
+    return this.#complete(item, await this.#backends.webApi.album(item.id, signal), signal);
   }
 
   async #complete(item: Item, first: FoundList, signal: AbortSignal): Promise<FoundList> {
-    const { webApi } = this.#ways;
+    const { webApi } = this.#backends;
     const page = async (offset: number): Promise<FoundList> => {
       const byPlayer = (): Promise<FoundList | undefined> => this.#playerPage(item, offset, signal);
       const byApi = this.#hasApi(item) ? [() => webApi.albumPage(first, item.id, offset, signal)] : [];
@@ -152,7 +152,7 @@ export class SpotifyLoader {
 
   /** The entries of a list from `offset`, as many as a page has. */
   async #playerPage({ type, id }: Item, offset: number, signal: AbortSignal): Promise<FoundList | undefined> {
-    const { pathfinder } = this.#ways;
+    const { pathfinder } = this.#backends;
     const uri = `spotify:${type}:${id}`;
     const { pageSize } = this.#limitsOf({ type, id });
     const limits = { entriesMax: pageSize, localFiles: this.#host.options.localFiles };
@@ -166,7 +166,7 @@ export class SpotifyLoader {
   }
 
   #hasApi({ type }: Item): boolean {
-    return type === "album" && this.#ways.webApi.isSet;
+    return type === "album" && this.#backends.webApi.isSet;
   }
 
   #limitsOf({ type }: Item): { readonly pageSize: number; readonly entriesMax: number } {
@@ -180,13 +180,13 @@ export class SpotifyLoader {
 
 type AskArguments = [operation: Parameters<Pathfinder["ask"]>[0], variables: Parameters<Pathfinder["ask"]>[1]];
 
-/** The first value that a way gives. Undefined: the ways that worked have none. Rejects if no way works. */
-async function inOrder<Value>(ways: readonly Way<Value>[], signal: AbortSignal): Promise<Value | undefined> {
+/** The first value that a backend has. Undefined: those that answered have none. Rejects if none answers. */
+async function inOrder<Value>(asks: readonly Ask<Value>[], signal: AbortSignal): Promise<Value | undefined> {
   const troubles: SourceError[] = [];
   let isMissing = false;
-  for (const way of ways) {
+  for (const ask of asks) {
     try {
-      const found = await way();
+      const found = await ask();
       if (found !== undefined) return found;
       isMissing = true;
     } catch (error) {

@@ -1,5 +1,4 @@
-// The source `spotify`: from what an identifier asks for to what a client gets, with whichever way to Spotify's data
-// works. Plugin thread.
+// The source `spotify`: from what an identifier asks for to what a client gets. Plugin thread.
 
 import {
   type LoadRequest,

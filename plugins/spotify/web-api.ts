@@ -110,7 +110,7 @@ export class WebApi {
     if (!this.#reported.has(errand)) {
       this.#reported.add(errand);
       const advice = "applications in development mode need an owner with Premium; without clientId it is never asked";
-      this.#host.log.warn(`${message}; other ways are used instead: ${advice}`);
+      this.#host.log.warn(`${message}; other backends are asked instead: ${advice}`);
     }
     return new SourceError("changed", message);
   }

@@ -159,7 +159,7 @@ test("what only the link says is taken from there", () => {
 
 const env = spotifyTestEnvironment();
 
-test("a page of more than 8 MiB is an error, and the next way is used", async () => {
+test("a page of more than 8 MiB is an error, and the next backend is asked", async () => {
   const text = embedPage({ entity: { ...ENTRY, more: "x".repeat(8 * 1024 * 1024) } });
   await env.load("spsearch:hall of");
   env.site.server.fail({ at: /^open\.spotify\.com\/embed\/track\//, outcome: { text } });

@@ -1,4 +1,4 @@
-// What the spotify plugin does when one of its ways to Spotify's data fails, and how it pages through long lists.
+// What the spotify plugin does when one of its backends fails, and how it pages through long lists.
 
 import { expect, test } from "vitest";
 import {
@@ -194,7 +194,7 @@ test("many loads at once share one session", async () => {
   expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(1);
 });
 
-test("when neither way works, the error says so for both", async () => {
+test("when neither backend works, the error says so for both", async () => {
   env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "no" } });
   env.site.server.fail({ at: V2, outcome: { status: 429, headers: { "retry-after": "7" }, json: {} } });
   const trouble = await troubleWith(env.load(SONG));
@@ -286,7 +286,7 @@ test("playlists are never requested from the Web API", async () => {
   expect(env.requests().filter((request) => request.startsWith("api.spotify.com"))).toEqual([]);
 });
 
-test("where the Web API refuses an application, the next way is used, and the log says so once", async () => {
+test("where the Web API refuses an application, the next backend is asked, and the log says so once", async () => {
   await env.restart(SPOTIFY_CREDENTIALS);
   env.site.server.fail({ at: /^api\.spotify\.com\//, outcome: { status: 403, json: {} } });
   expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
@@ -308,7 +308,7 @@ test("wrong credentials are no obstacle, and no secret is in the errors", async 
   expect(JSON.stringify([trouble, env.bench.lines])).not.toMatch(/wrong-secret|Basic /);
 });
 
-test("an album comes from the Web API where the other ways fail", async () => {
+test("an album comes from the Web API where the other backends fail", async () => {
   await env.restart(SPOTIFY_CREDENTIALS);
   env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "no" } });
   env.site.server.fail({ at: V2, outcome: { status: 500, json: {} } });
