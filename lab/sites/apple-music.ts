@@ -26,7 +26,7 @@ export class AppleMusicSite {
   pageEntriesMax = 300;
   /** How the page names its script. */
   scriptTag = '<script type="module" crossorigin src="/assets/index~4cc3bbca1d.js"></script>';
-  /** Milliseconds for which the script's token is good, from now. */
+  /** In the script. */
   #token = "";
 
   static async start(): Promise<AppleMusicSite> {

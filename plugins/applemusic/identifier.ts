@@ -27,7 +27,7 @@ const COUNTRY = /^[a-z]{2}$/i;
 /** Old links of the iTunes store have `id` in front. */
 const NUMBER = /^(?:id)?(\d{1,19})$/;
 const PLAYLIST = /^(pl\.[\w.-]{1,100})$/;
-/** Of an account: `p.…`, `l.…`, `i.…`. */
+/** Ids of an account's own items: `p.…`, `l.…`, `i.…`. */
 const LIBRARY_ITEM = /^[pli]\.[\w.-]{1,100}$/;
 const ITEMS: Readonly<Record<string, RegExp>> = { song: NUMBER, album: NUMBER, artist: NUMBER, playlist: PLAYLIST };
 /** A page of the site itself, such as `/us/browse`, has no more segments than its country and name. */

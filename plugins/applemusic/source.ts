@@ -156,7 +156,7 @@ export class AppleMusicSource {
     }
   }
 
-  /** Of an encoded track, in the country of its page. */
+  /** The song of an encoded track, in the country of its page. */
   #songOf({ identifier: id, uri }: SourceTrack): AppleMusicItem | undefined {
     return /^\d{1,19}$/.test(id) ? { kind: "song", id, country: countryOf(uri ?? "") } : undefined;
   }

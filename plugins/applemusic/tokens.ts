@@ -137,7 +137,7 @@ export class AppleTokens {
     const answer = await http.request(url, { timeoutMs: TIMEOUT_MS, ...request });
     if (answer.status >= 200 && answer.status <= 299) return answer;
     const error = http.statusError(answer);
-    // That there is no such page is not an answer to what was asked.
+    // A missing page says nothing about what the client asked for.
     throw error.kind === "busy" ? error : noToken(error.message);
   }
 }

@@ -14,20 +14,25 @@ export interface ApiToken {
 }
 
 /** A token: three parts in base64url, of which the first two are JSON. */
-const TOKEN = /(?<![\w-])eyJ[\w-]{5,2000}\.([\w-]{5,8000})\.[\w-]{10,2000}(?![\w-])/g;
+const TOKEN = /(?<![\w-])eyJ[\w-]{1,2000}\.([\w-]{2,8000})\.[\w-]{1,2000}(?![\w-])/g;
+/** What may stand in the header `Authorization` (RFC 6750, section 2.1). */
+const CREDENTIAL = /^[\w.~+/-]{8,8000}=*$/;
 const TOKENS_MAX = 20;
+/** The year 5138; a time behind it is none. */
+const SECONDS_MAX = 1e11;
 const HOST = /^(?:https:\/\/)?([a-z\d.-]{1,100})\/?$/i;
 const SCRIPT = /<(?:script|link)\b([^<>]{1,2000})>/gi;
 const SCRIPT_ADDRESS = /(?:^|\s)(?:src|href)\s*=\s*["']?([^"'\s>]{1,500})/i;
 const SCRIPT_NAME = /\/assets\/index\b[\w~.-]{0,200}\.js$/;
 const SCRIPTS_MAX = 4;
-/** Of the tokens made here; Apple allows 15,777,000 s, half a year. */
+/** Life of the tokens that are signed here; Apple allows 15,777,000 s, half a year. */
 const SIGNED_LIFE_S = 24 * 60 * 60;
 
-/** Undefined: the text is not a token. */
+/** A token that may say nothing of itself. Undefined: the text cannot be one. */
 export function readToken(text: string): ApiToken | undefined {
+  if (!CREDENTIAL.test(text)) return undefined;
   const [found] = tokensIn(text);
-  return found?.token === text ? found : undefined;
+  return found?.token === text ? found : { token: text, origin: undefined, expiresAtMs: undefined };
 }
 
 /** The first token in a script that has not expired, or else the first. */
@@ -86,7 +91,7 @@ function tokensIn(text: string): ApiToken[] {
     found.push({
       token,
       origin: host === undefined ? undefined : `https://${host}`,
-      expiresAtMs: expiry === undefined ? undefined : expiry * 1000,
+      expiresAtMs: expiry !== undefined && expiry > 0 && expiry < SECONDS_MAX ? expiry * 1000 : undefined,
     });
     if (found.length >= TOKENS_MAX) break;
   }

@@ -65,7 +65,7 @@ export class DeezerApi {
     return this.#backend.run(async () => {
       const answer = await this.#http.json(url, { signal, sizeBytesMax: SIZE_BYTES_MAX, query });
       const json = objectOf(answer);
-      if (json === undefined) throw new SourceError("changed", `${HOST} answered JSON that is no object`);
+      if (json === undefined) throw new SourceError("changed", `${HOST} answered JSON that is not an object`);
       throwError(membersOf(json.error));
       return json;
     });

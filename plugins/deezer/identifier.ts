@@ -7,7 +7,7 @@ type DeezerItem = "track" | "album" | "playlist" | "artist";
 
 export type DeezerRequest =
   | { readonly kind: "search"; readonly query: string }
-  /** `isrc`: without dashes; undefined: the text is no ISRC. */
+  /** `isrc`: without dashes; undefined: the text is not an ISRC. */
   | { readonly kind: "isrc"; readonly isrc: string | undefined }
   /** `seed`: undefined where the text names neither a track nor an artist. */
   | { readonly kind: "recommendations"; readonly seed: DeezerPage | undefined }

@@ -68,7 +68,7 @@ function pageOf(kind: "track" | "album" | "artist", id: string | undefined): str
   return id === undefined ? null : `https://www.deezer.com/${kind}/${id}`;
 }
 
-/** Of seconds. */
+/** A length in milliseconds, from one in seconds. */
 function lengthOf(value: unknown): number | undefined {
   const seconds = numberOf(value);
   return seconds !== undefined && seconds > 0 ? Math.round(seconds * 1000) : undefined;

@@ -183,6 +183,21 @@ test("the operator's token is used without the web site", async () => {
   expect([sentToken(all), warnings(all)]).toEqual([mediaAPIToken, []]);
 });
 
+test("an operator's token that says nothing of itself is used", async () => {
+  const all = await stand({ mediaAPIToken: "opaque-token" });
+  all.site.tokens.add("opaque-token");
+  await load(all);
+  expect([requested(all), warnings(all)]).toEqual([[API], []]);
+});
+
+test("an operator's token with an impossible expiry is used while Apple takes it", async () => {
+  const payload = Buffer.from(JSON.stringify({ exp: -1e30 })).toString("base64url");
+  const mediaAPIToken = `eyJhbGciOiJFUzI1NiJ9.${payload}.c2ln`;
+  const all = await stand({ mediaAPIToken });
+  expect(await load(all)).toMatchObject({ kind: "track" });
+  expect(all.site.server.requestsTo(API)[0]?.headers.authorization).toBe(`Bearer ${mediaAPIToken}`);
+});
+
 test("an operator's token that is refused is given up for the web site's, with one warning", async () => {
   const mediaAPIToken = appleToken(DAY_MS);
   const all = await stand({ mediaAPIToken });
