@@ -65,13 +65,6 @@ export class LoadedTrack {
     return endMs === undefined ? undefined : endMs - this.#offsetMs;
   }
 
-  /** Milliseconds of track time at which it ends, by its end time, its length, and that of its mirror. 0: unknown. */
-  get lastMs(): number {
-    const lengths = [this.track, this.played].map(({ info }) => Number(info.length));
-    const known = [...lengths, this.#intent.track.endMs ?? 0].filter((ms) => ms > 0 && Number.isSafeInteger(ms));
-    return known.length === 0 ? 0 : Math.min(...known);
-  }
-
   /** True once the worker has moved on from where it started: a failure is no longer a failure to load. */
   get hasBeenAudible(): boolean {
     return this.#hasBeenAudible;

@@ -204,7 +204,7 @@ export class PlayerTrack {
   }
 
   #onEnded(loaded: LoadedTrack, reason: EndReason): void {
-    const held = this.#heldException ?? this.#earlyEndOf(loaded, reason);
+    const held = this.#heldException;
     if (held === undefined) {
       this.end(reason);
     } else if (reason === "loadFailed" || (reason === "finished" && loaded.mirror !== undefined)) {
@@ -213,14 +213,6 @@ export class PlayerTrack {
       this.#reportException(loaded, held);
       this.end(reason);
     }
-  }
-
-  /** A mirror that ends before half of it was played is not what its site said, perhaps a preview. */
-  #earlyEndOf(loaded: LoadedTrack, reason: EndReason): WireError | undefined {
-    const positionMs = loaded.positionMs(this.#clock.epochMs());
-    if (loaded.mirror === undefined || reason !== "finished" || positionMs >= loaded.lastMs / 2) return undefined;
-    const message = `its audio ended after ${Math.round(positionMs / 1000)} s of ${Math.round(loaded.lastMs / 1000)} s`;
-    return toWireError(new NodeError("media-damaged", message));
   }
 
   /**

@@ -9,7 +9,7 @@ import { type Owner, playingOwnerOf } from "../../lib/owners.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Logger } from "../../log/log.ts";
 import { scoreRecording } from "../../recordings/same-recording.ts";
-import { fillTemplate, type SearchTemplate } from "../../recordings/search-template.ts";
+import { fillTemplate, plainIsrc, type SearchTemplate } from "../../recordings/search-template.ts";
 import { decodeTrack, type Track } from "../../track/track.ts";
 import type { TrackInfo } from "../../track/track-info.ts";
 import { isWritten, readPart } from "../../track/written-tracks.ts";
@@ -78,12 +78,13 @@ export class MirrorSearch {
 
   /** Everybody was asked and has answered: the result would be the same for everybody, and a minute later. */
   get isConclusive(): boolean {
-    return this.#troubles.length === 0 && this.#request.tried.length === 0 && this.#allowed === undefined;
+    const isForAll = this.#request.tried.length === 0 && this.#allowed === undefined;
+    return isForAll && this.#troubles.length === 0 && this.#searched.size > 0;
   }
 
   /** A sentence for the client: where was looked, and why not elsewhere. */
   get missText(): string {
-    const [first = "there is nowhere to look", ...more] = this.#troubles;
+    const [first = "no source that could have it is on", ...more] = this.#troubles;
     const searched = [...this.#searched].join(", ");
     const parts =
       searched === ""
@@ -100,6 +101,10 @@ export class MirrorSearch {
       const identifier = this.#identifierOf(template);
       return identifier === undefined ? [] : [{ template, identifier }];
     });
+    const unused = templates.find(({ isByIsrc }) => isByIsrc);
+    if (searches.length === 0 && unused !== undefined && plainIsrc(this.#wanted.info.isrc) === undefined) {
+      this.#note(`${unused.prefix} could not be searched (the track has no ISRC)`);
+    }
     for (const [index, { template, identifier }] of searches.entries()) {
       // One that does not answer leaves the others their time.
       const timeoutMs = (this.#endMs - clock.now()) / (searches.length - index);

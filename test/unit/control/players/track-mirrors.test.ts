@@ -11,7 +11,6 @@ import { NodeError } from "../../../../src/errors.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 import { createLogger } from "../../../../src/log/log.ts";
 import type { Track } from "../../../../src/track/track.ts";
-import { UNKNOWN_LENGTH_MS } from "../../../../src/track/track-details.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeWorkers, settle } from "../../../support/fake-workers.ts";
 import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
@@ -163,7 +162,7 @@ describe("a track that cannot be started", () => {
       reason: "This video is private",
     };
     expect(player.toJson().track).toEqual({ ...before, pluginInfo: { ...before?.pluginInfo, fallback } });
-    report(90_000);
+    report(8000);
     workers.say({ type: "trackEnded", trackId: 2, reason: "finished" });
     expect(received()).toEqual(["TrackEnd finished"]);
     expect(logged).toEqual([
@@ -357,7 +356,6 @@ describe("a track of a mirrored source", () => {
       info: { sourceName: "spotify", identifier: "4uLU" },
       pluginInfo: { mirror: { sourceName: "soundcloud", identifier: "right", ...FOUND } },
     });
-    report(90_000);
     workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
     expect(received()).toEqual(["TrackEnd finished"]);
     expect(logged).toEqual([expect.stringMatching(/^debug track plays from a mirror .*"score":0.8/)]);
@@ -389,31 +387,6 @@ describe("a track of a mirrored source", () => {
     expect(workers.last("play")).toMatchObject({ trackId: 3, startMs: 42_000 });
     expect(player.toJson().track?.pluginInfo).toMatchObject({ mirror: { identifier: "two" } });
     expect(received()).toEqual([]);
-  });
-
-  test("a mirror that ends after 30 s of 200 is a preview, and it is followed by the next", async () => {
-    await play(TRACK);
-    await searches[0]?.answer(song("part"));
-    report(30_000);
-    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
-    await settle();
-    await searches[1]?.answer(song("whole"));
-    expect([workers.last("play").startMs, received()]).toEqual([30_000, []]);
-    expect(logged.join()).toContain("its audio ended after 30 s of 200 s");
-    await update({ endTimeMs: 35_000 });
-    report(35_000);
-    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
-    expect(received()).toEqual(["TrackEnd finished"]);
-  });
-
-  test("a mirror whose length its site did not say ends where the track does", async () => {
-    await play(TRACK);
-    await searches[0]?.answer(
-      buildTrack({ sourceName: "bandcamp", identifier: "b", title: "Song", length: UNKNOWN_LENGTH_MS }),
-    );
-    report(150_000);
-    workers.say({ type: "trackEnded", trackId: workers.last("play").trackId, reason: "finished" });
-    expect(received()).toEqual(["TrackEnd finished"]);
   });
 
   test("an own track that has been audible is not left, its fallback is", async () => {

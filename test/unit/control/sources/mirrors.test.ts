@@ -459,6 +459,16 @@ describe("the track of a source without audio", () => {
     expect(await find(track)).toEqual(["soundcloud", "sc"]);
   });
 
+  test("there is nothing to look for, or nowhere to look: the client is told", async () => {
+    providers = ['ytmsearch:"%ISRC%"'];
+    mirrors = createMirrors();
+    const start = "The same recording was not found:";
+    expect(await find(trackOf("spotify"))).toBe(`${start} ytmsearch could not be searched (the track has no ISRC).`);
+    mirrored = ["spotify", "youtube", "soundcloud", "bandcamp"];
+    mirrors = createMirrors();
+    expect(await find(TRACK)).toBe(`${start} no source that could have it is on.`);
+  });
+
   test("its fallback is asked after the providers", async () => {
     providers = ["scsearch"];
     list = [{ path: "plugins.spotify.fallback", sourceNames: ["spotify"], prefixes: ["bcsearch:%TITLE%"] }];
