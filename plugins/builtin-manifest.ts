@@ -10,6 +10,9 @@ export type SourceClaims = Claims & {
   readonly isMirrored?: boolean;
 };
 
+/** The name by which clients check for any of the sources of LavaSrc. */
+export const LAVASRC = [{ name: "lavasrc-plugin", version: "4.8.3" }] as const;
+
 /** The additional fields of the tracks of LavaSrc's sources, in their order (protocol-v4.md section 5.4). */
 export const ALBUM_FIELDS = [
   { name: "albumName", type: "optionalText" },

@@ -35,6 +35,11 @@ export interface BuiltinPlugin {
   isOn(configured: Configured): boolean;
   /** How an operator turns it on, beside `plugins.<name>.enabled: true`: `set plugins.ytdlp.path`. Default: no other. */
   readonly turnedOnBy?: string;
+  /**
+   * While it is off, its searches find nothing, as in Lavalink without its plugin. Default: they are refused, as its
+   * links are.
+   */
+  readonly isEmptyWhenOff?: boolean;
   /** Options derived from Lavalink's keys; the plugin's own `plugins.<name>` takes precedence. */
   options?(configured: Configured): PlainTreeMap;
   /** The plugin's sources, if they depend on its options. */
@@ -105,6 +110,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: SPOTIFY_MANIFEST,
     rank: "middle",
     module: "spotify/plugin.js",
+    isEmptyWhenOff: true,
     // Off unless configured, like LavaSrc's.
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "spotify")),
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "spotify"), Object.keys(SPOTIFY_MANIFEST.config)),
@@ -113,12 +119,14 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: DEEZER_MANIFEST,
     rank: "middle",
     module: "deezer/plugin.js",
+    isEmptyWhenOff: true,
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "deezer")),
   },
   {
     manifest: APPLEMUSIC_MANIFEST,
     rank: "middle",
     module: "applemusic/plugin.js",
+    isEmptyWhenOff: true,
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "applemusic")),
     options: ({ lavalink }) => chosen(lavalink("lavasrc", "applemusic"), Object.keys(APPLEMUSIC_MANIFEST.config)),
   },
@@ -126,6 +134,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: TIDAL_MANIFEST,
     rank: "middle",
     module: "tidal/plugin.js",
+    isEmptyWhenOff: true,
     // LavaSrc's `token` is for an API that refuses the keys of applications.
     isOn: ({ lavalink }) => isTextOf(lavalink("tidal", "clientId")) && isTextOf(lavalink("tidal", "clientSecret")),
     turnedOnBy: "set plugins.tidal.clientId and clientSecret from developer.tidal.com",
@@ -135,6 +144,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     manifest: JIOSAAVN_MANIFEST,
     rank: "middle",
     module: "jiosaavn/plugin.js",
+    isEmptyWhenOff: true,
     isOn: ({ config, isConfigured, lavalink }) =>
       isConfigured ||
       config.plugins.javaNames.includes("jiosaavn-plugin") ||

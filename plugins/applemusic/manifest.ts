@@ -1,7 +1,7 @@
 // The Apple Music plugin's options and its source's claims, known to the main thread before the plugin's thread starts.
 // Plain data. Main and plugin threads.
 
-import { ALBUM_FIELDS, type BuiltinManifest, FIREFOX } from "../builtin-manifest.ts";
+import { ALBUM_FIELDS, type BuiltinManifest, FIREFOX, LAVASRC } from "../builtin-manifest.ts";
 
 export const APPLEMUSIC_MANIFEST = {
   name: "applemusic",
@@ -36,6 +36,7 @@ export const APPLEMUSIC_MANIFEST = {
   },
   userAgent: FIREFOX,
   siteHosts: ["music.apple.com", "mzstatic.com"],
+  aliases: LAVASRC,
   sources: [
     {
       name: "applemusic",

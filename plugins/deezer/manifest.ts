@@ -1,6 +1,6 @@
 // What the main thread knows of the Deezer plugin before its thread starts. Plain data. Main and plugin threads.
 
-import { ALBUM_FIELDS, type BuiltinManifest } from "../builtin-manifest.ts";
+import { ALBUM_FIELDS, type BuiltinManifest, LAVASRC } from "../builtin-manifest.ts";
 
 export const DEEZER_MANIFEST = {
   name: "deezer",
@@ -8,6 +8,7 @@ export const DEEZER_MANIFEST = {
   // LavaSrc's options are about decrypting Deezer's audio, which this plugin does not do.
   config: {},
   siteHosts: ["deezer.com", "dzcdn.net"],
+  aliases: LAVASRC,
   sources: [
     {
       name: "deezer",

@@ -5,7 +5,7 @@ import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { DEEZER_MANIFEST } from "./manifest.ts";
 import { DeezerSource } from "./source.ts";
 
-const { name, version, config, sources } = DEEZER_MANIFEST;
+const { name, version, config, aliases, sources } = DEEZER_MANIFEST;
 
 export default definePlugin({
   name,
@@ -18,6 +18,7 @@ export default definePlugin({
       "Deezer encrypts its audio, and nothing is decrypted here: its tracks are played as the same recordings from" +
         " plugins.lavasrc.providers; masterDecryptionKey, arl and formats have no effect",
     );
+    for (const alias of aliases) host.addAlias(alias.name, alias.version);
     host.addSource({
       ...sources[0],
       load: (request) => source.load(request),

@@ -1,7 +1,7 @@
 // The JioSaavn plugin's options and its source's identifier claims, known before the plugin's thread starts. Plain
 // data. Main and plugin threads.
 
-import { ALBUM_FIELDS, type BuiltinManifest, FIREFOX } from "../builtin-manifest.ts";
+import { ALBUM_FIELDS, type BuiltinManifest, FIREFOX, LAVASRC } from "../builtin-manifest.ts";
 
 export const JIOSAAVN_MANIFEST = {
   name: "jiosaavn",
@@ -28,6 +28,7 @@ export const JIOSAAVN_MANIFEST = {
   },
   userAgent: FIREFOX,
   siteHosts: ["jiosaavn.com", "saavn.com", "saavncdn.com"],
+  aliases: LAVASRC,
   sources: [
     {
       name: "jiosaavn",

@@ -2,7 +2,7 @@
 // data. Main and plugin threads.
 
 import type { OptionSchema } from "../../src/plugin-api/plugin.ts";
-import { ALBUM_FIELDS, type BuiltinManifest, FIREFOX } from "../builtin-manifest.ts";
+import { ALBUM_FIELDS, type BuiltinManifest, FIREFOX, LAVASRC } from "../builtin-manifest.ts";
 
 /** The hashes of Spotify's own queries by operation, as LavaSrc and NodeLink sent them in 2026; a change is expected. */
 const HASHES = {
@@ -100,6 +100,7 @@ export const SPOTIFY_MANIFEST = {
   },
   userAgent: FIREFOX,
   siteHosts: ["spotify.com", "scdn.co"],
+  aliases: LAVASRC,
   sources: [
     {
       name: "spotify",

@@ -12,7 +12,7 @@ import { ShortLinks } from "./short-links.ts";
 import { SpotifySource } from "./source.ts";
 import { WebApi } from "./web-api.ts";
 
-const { name, version, config, sources } = SPOTIFY_MANIFEST;
+const { name, version, config, aliases, sources } = SPOTIFY_MANIFEST;
 
 export default definePlugin({
   name,
@@ -24,6 +24,7 @@ export default definePlugin({
     const pathfinder = new Pathfinder(host, new PlayerTokens(host, pages));
     const loader = new SpotifyLoader(host, { pages, pathfinder, webApi: new WebApi(host) });
     const source = new SpotifySource({ loader, shortLinks: new ShortLinks(host), isrcs: new IsrcIndex(host) });
+    for (const alias of aliases) host.addAlias(alias.name, alias.version);
     host.addSource({
       ...sources[0],
       load: (request) => source.load(request),

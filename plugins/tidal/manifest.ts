@@ -1,7 +1,7 @@
 // The Tidal plugin's options and its source's identifier claims, known before the plugin's thread starts. Plain data.
 // Main and plugin threads.
 
-import { ALBUM_FIELDS, type BuiltinManifest } from "../builtin-manifest.ts";
+import { ALBUM_FIELDS, type BuiltinManifest, LAVASRC } from "../builtin-manifest.ts";
 
 export const TIDAL_MANIFEST = {
   name: "tidal",
@@ -24,6 +24,7 @@ export const TIDAL_MANIFEST = {
     },
   },
   siteHosts: ["tidal.com"],
+  aliases: LAVASRC,
   sources: [
     {
       name: "tidal",

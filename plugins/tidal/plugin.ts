@@ -5,7 +5,7 @@ import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { TIDAL_MANIFEST } from "./manifest.ts";
 import { TidalSource } from "./source.ts";
 
-const { name, version, config, sources } = TIDAL_MANIFEST;
+const { name, version, config, aliases, sources } = TIDAL_MANIFEST;
 
 export default definePlugin({
   name,
@@ -14,6 +14,7 @@ export default definePlugin({
   apiVersion: API_VERSION,
   setup(host) {
     const source = new TidalSource(host);
+    for (const alias of aliases) host.addAlias(alias.name, alias.version);
     host.addSource({
       ...sources[0],
       load: (request) => source.load(request),

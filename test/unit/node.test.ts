@@ -70,12 +70,10 @@ describe("a node", () => {
   });
 
   test("says which sources it has, and answers by the switch where one is off; its own are in the list", async () => {
-    const address = await start(0, { PLUGINS_LAVASRC_SOURCES_SPOTIFY: "true", TONEARM_LOCAL_ROOTS: "/tmp" });
+    const address = await start(0, { PLUGINS_LAVASRC_SOURCES_QOBUZ: "true", TONEARM_LOCAL_ROOTS: "/tmp" });
     const line = /^sources: soundcloud, .*, http; off: youtube \(set plugins\.youtube\.enabled: true\), .*local \(set/;
     expect(infos.filter((message) => line.test(message))).toHaveLength(1);
-    expect(warnings).toEqual([
-      expect.stringMatching(/^plugins\.lavasrc\.sources\.spotify is true, but Tonearm has no/),
-    ]);
+    expect(warnings).toEqual([expect.stringMatching(/^plugins\.lavasrc\.sources\.qobuz is true, but Tonearm has no/)]);
     const load = async (identifier: string) =>
       (await call(address, `/v4/loadtracks?identifier=${encodeURIComponent(identifier)}`)).json;
     const message = "youtube is off on this node: set plugins.youtube.enabled: true";

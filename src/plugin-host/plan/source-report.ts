@@ -96,7 +96,7 @@ export function absentSources({ config, plans, builtins = BUILTIN_PLUGINS }: Rep
       return plugin.manifest.sources.map(({ name, prefixes = [], hosts = [] }) => ({
         name,
         reason: `${name} is off on this node: ${adviceFor(plugin, name, { config, plans })}`,
-        refused: "all" as const,
+        refused: plugin.isEmptyWhenOff === true ? ("links" as const) : ("all" as const),
         claims: {
           prefixes,
           hosts: [...(plugin.rank === "last" ? hosts.flatMap(pagesOf) : hosts), ...(FURTHER_PAGES[name] ?? [])],

@@ -34,13 +34,15 @@ test.each([
   ["https://music.youtube.com/watch?v=dQw4w9WgXcQ", YOUTUBE],
   ["https://youtu.be/dQw4w9WgXcQ?si=x", YOUTUBE],
   [
-    "https://open.spotify.com/intl-de/track/1",
-    /^Tonearm has no source for Spotify: its searches find nothing, its links are refused/,
+    "https://music.yandex.ru/album/1/track/2",
+    /^Tonearm has no source for Yandex Music: its searches find nothing, its links are refused/,
   ],
-  ["https://spotify.link/abc", /Spotify/],
-  ["https://www.deezer.com/track/1", /Deezer/],
-  ["https://link.deezer.com/s/1", /Deezer/],
-  ["https://music.apple.com/us/album/1", /Apple Music/],
+  ["https://play.qobuz.com/album/1", /Qobuz/],
+  ["https://open.spotify.com/intl-de/track/1", "spotify is off on this node: set plugins.spotify.enabled: true"],
+  ["https://spotify.link/abc", /^spotify is off/],
+  ["https://www.deezer.com/track/1", /^deezer is off/],
+  ["https://link.deezer.com/s/1", /^deezer is off/],
+  ["https://music.apple.com/us/album/1", /^applemusic is off/],
   ["https://vimeo.com/1", `vimeo is ${YTDLP}`],
   ["https://www.tiktok.com/@a/video/1", `tiktok is ${YTDLP}`],
   ["subsearch:words", "subsonic is off on this node: set plugins.subsonic.servers"],
@@ -91,13 +93,13 @@ test.each([
 });
 
 test("a prefix that no source has finds nothing, as in Lavalink, with one warning for each", () => {
-  expect(ask(["spsearch:a", "spsearch:b", "sprec:a", "dzsearch:a", "foosearch:a", "foosearch:b"])).toEqual(
+  expect(ask(["vksearch:a", "vksearch:b", "vkrec:a", "spsearch:a", "foosearch:a", "foosearch:b"])).toEqual(
     Array(6).fill(undefined),
   );
   expect(lines).toEqual([
-    expect.stringMatching(/^warn: Tonearm has no source for Spotify.* {"asked":"spsearch:"}$/),
-    expect.stringMatching(/^warn: Tonearm has no source for Spotify.* {"asked":"sprec:"}$/),
-    expect.stringMatching(/^warn: Tonearm has no source for Deezer/),
+    expect.stringMatching(/^warn: Tonearm has no source for VK Music.* {"asked":"vksearch:"}$/),
+    expect.stringMatching(/^warn: Tonearm has no source for VK Music.* {"asked":"vkrec:"}$/),
+    'warn: spotify is off on this node: set plugins.spotify.enabled: true {"asked":"spsearch:"}',
     expect.stringMatching(/^warn: no source has the prefix "foosearch:": searches .* \(a plugin in tonearm\.plugins/),
   ]);
 });
@@ -112,8 +114,8 @@ test("a path finds nothing while local files are off, with one warning that name
 });
 
 test("a source of a plugin takes the place of an absent one", () => {
-  const identifiers = ["https://open.spotify.com/track/1", "spsearch:a"];
-  expect(ask(identifiers, { present: ["spotify"] })).toEqual([undefined, undefined]);
+  const identifiers = ["https://vk.com/audio1_2", "vksearch:a"];
+  expect(ask(identifiers, { present: ["vkmusic"] })).toEqual([undefined, undefined]);
 });
 
 test("one account's prefixes do not fill the log", () => {
