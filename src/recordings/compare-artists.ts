@@ -17,28 +17,34 @@ interface Credits {
 }
 
 /**
- * `own`: the same name; `part`: one of several names, or more words than the other; `named`: the artist of one stands in
- * the title of the other, whose author is somebody who uploads; `different`: none of these.
+ * `own`: the same name; `part`: one of several names, or more words than the other; `guest`: only the name of somebody who
+ * takes part; `named`: the artist of one stands in the title of the other, whose author is somebody who uploads;
+ * `different`: none of these.
  */
-export type ArtistMatch = "own" | "part" | "named" | "different";
+export type ArtistMatch = "own" | "part" | "guest" | "named" | "different";
 
+/** Characters of an author that are read. */
+const NAME_LENGTH_MAX = 300;
 const labelWords = wordSet(LABEL_WORDS);
 
-export function compareArtists(a: Credits, b: Credits): ArtistMatch {
-  const [one, other] = [artistWordsOf(a.author), artistWordsOf(b.author)];
-  const wholeNames = joinedNamesOf(b.author);
-  if (joinedNamesOf(a.author).some((name) => wholeNames.includes(name))) return "own";
-  if (isOtherKind(a, b) || isOtherKind(b, a)) return "different";
-  const names = namesOf(b.author).flatMap(joinedNamesOf);
-  if (
-    namesOf(a.author)
-      .flatMap(joinedNamesOf)
-      .some((name) => names.includes(name))
-  )
-    return "part";
-  if (isWithin(one, [...other, ...featuredWordsOf(b.title)])) return "part";
-  if (isWithin(other, [...one, ...featuredWordsOf(a.title)])) return "part";
-  return isUploadOf(a, b) || isUploadOf(b, a) ? "named" : "different";
+export function compareArtists(wanted: Credits, candidate: Credits): ArtistMatch {
+  const names = joinedNamesOf(candidate.author);
+  if (joinedNamesOf(wanted.author).some((name) => names.includes(name))) return "own";
+  const first = leadOf(wanted);
+  const allNames = namesOf(candidate.author).flatMap(joinedNamesOf);
+  const isAmong = (name: string) => joinedNamesOf(name).some((joined) => allNames.includes(joined));
+  if (namesOf(wanted.author).some(isAmong)) return isAmong(first) ? "part" : "guest";
+  if (isOtherKind(wanted, candidate) || isOtherKind(candidate, wanted)) return "different";
+  const [one, other] = [artistWordsOf(wanted.author), artistWordsOf(candidate.author)];
+  if (isWithin(one, [...other, ...featuredWordsOf(candidate.title)])) return "part";
+  if (isWithin(other, artistWordsOf(first))) return "part";
+  if (isUploadOf(wanted, candidate) || isUploadOf(candidate, wanted)) return "named";
+  return isWithin(other, [...one, ...featuredWordsOf(wanted.title)]) ? "guest" : "different";
+}
+
+/** The name before the first comma. */
+function leadOf({ author }: Credits): string {
+  return author.slice(0, NAME_LENGTH_MAX).split(/[,;]/, 1)[0] ?? "";
 }
 
 export function isWithin(words: readonly string[], others: readonly string[]): boolean {
@@ -47,25 +53,27 @@ export function isWithin(words: readonly string[], others: readonly string[]): b
 
 /** The author of one says that they make covers, karaoke, sped up versions …, and the other does not. */
 function isOtherKind({ author }: Credits, other: Credits): boolean {
-  const others = [...artistWordsOf(other.author), ...nameSegmentsOf(other.title).flat()];
+  const others = [...artistWordsOf(other.author), ...nameSegmentsOf(other.title, { isWhole: true }).flat()];
   const odd = artistWordsOf(author).filter((word) => !others.includes(word));
   return versionKindsOf(odd).length > 0;
 }
 
 /** Somebody who is not the artist has uploaded it, and does not name themselves in its title, as labels may. */
 function isUploadOf(song: Credits, upload: Credits): boolean {
-  const segments = nameSegmentsOf(upload.title);
-  const isNamed = namesOf(song.author).some((name) => isNamedIn(artistWordsOf(name), segments));
-  if (!isNamed) return false;
+  const segments = nameSegmentsOf(upload.title, { isWhole: false });
+  if (!namesOf(song.author).some((name) => isNamedIn(name, segments))) return false;
   const uploader = artistWordsOf(upload.author);
-  const isLabel = uploader.some((word) => labelWords.has(word)) || /\b(?:vevo|records)\b/i.test(upload.author);
-  return isLabel || !segments.some((segment) => isWithin(uploader, segment));
+  const isLabel = (words: readonly string[]) => words.some((word) => labelWords.has(word));
+  const ownSegments = nameSegmentsOf(upload.title, { isWhole: true }).filter((segment) => isWithin(uploader, segment));
+  return isLabel(uploader) || ownSegments.every(isLabel);
 }
 
 /** As `artist - title`: in a separate part of the title; a name of several words may stand at the start or end of one. */
-function isNamedIn(artist: readonly string[], segments: readonly (readonly string[])[]): boolean {
-  if (artist.length === 0) return false;
-  if (segments.length > 1 && segments.some((segment) => isWithin(artist, segment))) return true;
+function isNamedIn(author: string, segments: readonly (readonly string[])[]): boolean {
+  const artist = artistWordsOf(author);
+  const joined = joinedNamesOf(author);
+  const isPart = (segment: readonly string[]) => isWithin(artist, segment) || joined.includes(segment.join(""));
+  if (segments.length > 1 && segments.some(isPart)) return true;
   const name = artist.join(" ");
   const isAtEdge = segments.some((segment) => {
     const text = segment.join(" ");

@@ -35,7 +35,8 @@ const NO_MATCH = { score: 0, reason: "", isOtherEdition: false };
 /** `names`: the words of each name of both artists, which may stand in a title. */
 export function compareTitles(a: string, b: string, names: readonly Words[]): TitleMatch {
   const [partsOfA, partsOfB] = [titlePartsOf(a), titlePartsOf(b)];
-  const [one, other] = [withoutNames(partsOfA, partsOfB, names), withoutNames(partsOfB, partsOfA, names)];
+  const [ofA, ofB] = [withoutNames(partsOfA, partsOfB, names), withoutNames(partsOfB, partsOfA, names)];
+  const [one, other] = [withoutTranslation(ofA, ofB), withoutTranslation(ofB, ofA)];
   if (one.marks !== other.marks) return NO_MATCH;
   const odd = [...oddWords(one.all, other.all), ...oddWords(other.all, one.all)];
   if (odd.some((word) => NUMBER.test(word) && !YEAR.test(word))) return NO_MATCH;
@@ -70,6 +71,7 @@ function withoutNames(parts: TitleParts, others: TitleParts, names: readonly Wor
   const cut = (words: Words) => withoutRuns(words, names);
   const [outer, inner] = [filled(parts.segments.map(cut)), filled(parts.brackets.map(cut))];
   const marks = marksOf(outer.flat(), inner.flat());
+  // `Piano Version` is `Piano`.
   const isIdle = (word: string) =>
     IDLE_WORDS.has(word) || (marks !== "version" && versionKindsOf([word])[0] === "version");
   const otherWords = new Set([...others.segments, ...others.brackets].flat());
@@ -83,6 +85,17 @@ function withoutNames(parts: TitleParts, others: TitleParts, names: readonly Wor
   ).map((list) => filled(list.map((words) => words.filter(isKept)))) as [Words[], Words[]];
   const outside = segments.flat();
   return { segments, brackets, outside, all: [...outside, ...brackets.flat()], edition: parts.edition, marks };
+}
+
+/** Drops brackets in another script than that of the title, where the other title has none of their words. */
+function withoutTranslation(title: Title, other: Title): Title {
+  const script = scriptOf(title.outside[0] ?? "");
+  const isTranslation = (words: Words) =>
+    title.outside.length > 0 &&
+    words.every((word) => !other.all.includes(word) && !NUMBER.test(word) && scriptOf(word) !== script) &&
+    versionKindsOf(words).length === 0;
+  const brackets = title.brackets.filter((words) => !isTranslation(words));
+  return { ...title, brackets, all: [...title.outside, ...brackets.flat()] };
 }
 
 function filled(parts: readonly Words[]): Words[] {

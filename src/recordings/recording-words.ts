@@ -5,6 +5,7 @@ import { EDITION_PHRASES, EMPTY_ARTIST_WORDS, EMPTY_PHRASES, EMPTY_WORDS, VERSIO
 
 /** Characters of a title or an artist that are read. */
 const TEXT_LENGTH_MAX = 300;
+const NAMES_MAX = 20;
 const SEARCH_LENGTH_MAX = 200;
 /** Letters that do not come apart into a base letter and an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -29,10 +30,12 @@ const NUMERALS: Readonly<Record<string, string>> = {
   pt: "part",
 };
 const FEATURING =
-  /(?:(?:^|[\s([{])(?:feat|ft|featuring|con la participación de|при участии)(?:\.\s*|\s+)|[([]with\s+)([^()[\]}|]*?)(?=\s[-–—|]\s|[()[\]}|]|$)/giu;
+  /(?:(?:^|[\s([{])(?:feat|ft|featuring|con la participación de|при участии)(?:\.\s*|\s+)|[([]with\s+)([^()[\]}|]*?)(?=\s?[-–—|/]\s|[()[\]}|「【]|$)/giu;
 const FILM =
   /[([](?:from\s[^()[\]]*|[^()[\]]*(?<!\p{L})(?:ost|soundtrack|主題歌|саундтрек)(?!\p{L})[^()[\]]*)[)\]]|\s[-–—]\sfrom\s.*$/giu;
-const SEPARATORS = /\s[-–—~:|/→]+\s|\s*[|「」『』【】〈〉《》“”„"／｜♪]\s*|:\s|\s['‘]|['’](?=\s|$)|[–—]/u;
+const SEPARATORS = /\s[-–—~:|/→_]+\s|-\s|\s*[|「」『』【】〈〉《》“”„"／｜♪]\s*|:\s|\s['‘]|['’](?=\s|$)|[–—]/u;
+/** `02. Title` */
+const TRACK_NUMBER = /^(?:0\d\s*[-–.]|\d{1,2}\.)\s+(?=\S)/;
 const BRACKETS = /[([{（［]([^()[\]{}（）［］]*)[)\]}）］]/g;
 
 const emptyWords = wordSet(EMPTY_WORDS);
@@ -40,11 +43,12 @@ const emptyArtistWords = wordSet(EMPTY_ARTIST_WORDS);
 const kinds = Object.entries(VERSIONS).flatMap(([kind, words]) =>
   words.split(" ").map((word) => [word.replaceAll("_", " "), kind] as const),
 );
-const kindsOfWords = new Map(kinds.filter(([word]) => !word.includes(" ")));
-/** Several words, and those of scripts that do not divide words. */
-const kindsOfPhrases = kinds.filter(
-  ([word]) => word.includes(" ") || /[\p{sc=Han}\p{sc=Kana}\p{sc=Hira}\p{sc=Hang}]/u.test(word),
-);
+/** Several words are one here, as in `tellingWords`. */
+const kindsOfWords = new Map(kinds.map(([word, kind]) => [word.replaceAll(" ", ""), kind]));
+const phrases = kinds.map(([word]) => word).filter((word) => word.includes(" "));
+const PHRASES = new RegExp(`(?<![^ ])(?:${phrases.sort((a, b) => b.length - a.length).join("|")})(?![^ ])`, "g");
+/** Scripts that do not divide words. */
+const kindsWithin = kinds.filter(([word]) => /[\p{sc=Han}\p{sc=Kana}\p{sc=Hira}\p{sc=Hang}]/u.test(word));
 
 export interface TitleParts {
   /** The words of each part between dashes, bars and quotation marks. */
@@ -100,12 +104,16 @@ function withoutPhrases(words: readonly string[], phrases: readonly RegExp[]): s
 /** The words that say something, of a part of a title. */
 function tellingWords(part: string): string[] {
   const words = withoutPhrases(evenWords(wordsIn(plainText(part))), [...EMPTY_PHRASES, EDITION_PHRASES]);
-  return words.filter((word) => !emptyWords.has(word));
+  const joined = words.join(" ").replaceAll(PHRASES, (phrase) => phrase.replaceAll(" ", ""));
+  return wordsIn(joined).filter((word) => !emptyWords.has(word));
 }
 
 /** A title taken apart; the words of a title that says nothing are all of its words. */
 export function titlePartsOf(title: string): TitleParts {
-  const whole = withoutFeatured(title).replaceAll(FILM, " ");
+  const whole = withoutFeatured(title)
+    .replace(TRACK_NUMBER, "")
+    .replaceAll(/(?<=\b(?:7|12))["”″](?=\s?(?:version|mix|single|edit)\b)/gi, " inch")
+    .replaceAll(FILM, " ");
   const inside: string[] = [];
   const take = (_all: string, text: string): string => {
     inside.push(text);
@@ -132,16 +140,21 @@ function titleWordsOf(title: string): readonly string[] {
   return words.length > 0 ? words : all;
 }
 
-/** The parts of a title where a name may stand by itself, with all of their words. */
-export function nameSegmentsOf(title: string): readonly (readonly string[])[] {
-  const whole = withoutFeatured(title);
+/** The parts of a title where a name may stand by itself, with all of their words; `isWhole`: also those in brackets. */
+export function nameSegmentsOf(
+  title: string,
+  { isWhole }: { readonly isWhole: boolean },
+): readonly (readonly string[])[] {
+  const text = withoutFeatured(title).replaceAll(BRACKETS, (_all, inside: string) =>
+    isWhole ? ` | ${inside} | ` : " | ",
+  );
   const parts = filled(
-    whole
+    text
       .split(SEPARATORS)
-      .flatMap((part) => part.split(/\sby\s|[()[\]]/i))
+      .flatMap((part) => part.split(/\sby\s/i))
       .map(segmentWords),
   );
-  return parts.length > 1 ? parts : filled(whole.split("-").map(segmentWords));
+  return parts.length > 1 ? parts : filled(text.split("-").map(segmentWords));
 }
 
 function segmentWords(part: string): string[] {
@@ -161,10 +174,11 @@ export function artistWordsOf(author: string): readonly string[] {
   return words.length > 0 ? words : all;
 }
 
-/** The author, and each name where there are several. */
+/** The author, and each name where there are several; at most 20. */
 export function namesOf(author: string): readonly string[] {
   const text = author.slice(0, TEXT_LENGTH_MAX);
-  return [...new Set([text, ...text.split(/[,;&/、]| x | and | feat\.? /i)])];
+  const names = [text, ...text.split(/[,;]/), ...text.split(/[,;&/、]| x | and | feat\.? /i)];
+  return [...new Set(names)].slice(0, NAMES_MAX);
 }
 
 /** A name in one piece, with and without articles: sites write `Daft Punk` and `DaftPunkVEVO`. */
@@ -179,11 +193,10 @@ export function joinedNamesOf(name: string): readonly string[] {
 
 /** The kinds of versions that words name, once for each time. */
 export function versionKindsOf(words: readonly string[]): readonly string[] {
-  const text = ` ${words.join(" ")} `;
-  const phrases = kindsOfPhrases.filter(([phrase]) => text.includes(phrase.includes(" ") ? ` ${phrase} ` : phrase));
-  const found = new Set(phrases.map(([, kind]) => kind));
+  const text = words.join(" ");
   const named = words.flatMap((word) => kindsOfWords.get(word) ?? []);
-  const all = [...named, ...[...found].filter((kind) => !named.includes(kind))];
+  const within = kindsWithin.filter(([word]) => text.includes(word)).map(([, kind]) => kind);
+  const all = [...named, ...[...new Set(within)].filter((kind) => !named.includes(kind))];
   // `Piano Version` is `Piano`.
   return all.some((kind) => kind !== "version") ? all.filter((kind) => kind !== "version") : all;
 }

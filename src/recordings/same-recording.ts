@@ -21,12 +21,17 @@ const LENGTH_DIFFERENCE = { ms: 5000, share: 0.03 };
 /** Below this share of the longer one, an equal ISRC is that of a preview, or of a loop. */
 const ISRC_LENGTH_SHARE_MIN = 0.6;
 /** How equal titles have to be, by what is known of the artists, and where a length is not known. */
-const TITLE_MIN = { own: 0.6, part: 0.6, named: 0.8, unknownLength: 0.85 };
+const TITLE_MIN = { own: 0.6, part: 0.6, named: 0.8, guest: 0.8, unknownLength: 0.85 };
 const WEIGHTS = { title: 0.5, artist: 0.3, length: 0.19 };
 const UNKNOWN_LENGTH_SCORE = 0.3;
 const OTHER_EDITION_PENALTY = 0.05;
-const ARTIST_SCORES = { own: 1, part: 0.85, named: 0.6 };
-const ARTIST_REASONS = { own: "same artist", part: "same artist beside others", named: "artist named in the title" };
+const ARTIST_SCORES = { own: 1, part: 0.85, named: 0.6, guest: 0.5 };
+const ARTIST_REASONS = {
+  own: "same artist",
+  part: "same artist beside others",
+  named: "artist named in the title",
+  guest: "by an artist who takes part",
+};
 const NOT_SAME: RecordingScore = { score: 0, reasons: [] };
 
 /**
@@ -49,7 +54,7 @@ export function scoreRecording(wanted: ComparedTrack, candidate: ComparedTrack):
   const title = compareTitles(wanted.title, candidate.title, [wanted, candidate].flatMap(namesIn));
   const isUnknown = length === UNKNOWN_LENGTH;
   if (title.score < TITLE_MIN[isUnknown ? "unknownLength" : artists]) return NOT_SAME;
-  if (isUnknown && title.isOtherEdition) return NOT_SAME;
+  if (isUnknown && (title.isOtherEdition || artists === "guest")) return NOT_SAME;
   const sum = WEIGHTS.title * title.score + WEIGHTS.artist * ARTIST_SCORES[artists] + WEIGHTS.length * length.score;
   const score = sum - (title.isOtherEdition ? OTHER_EDITION_PENALTY : 0);
   return { score: Math.round(score * 100) / 100, reasons: [title.reason, ARTIST_REASONS[artists], length.reason] };

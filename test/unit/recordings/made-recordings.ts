@@ -126,7 +126,7 @@ class Maker {
       () => by(this.#versionOf(song), this.#pick([artist, `${artist} - Topic`, "Midnight Sounds"]), near),
       () => by(this.#pick(FROM_OTHERS), someone, length),
       () => by("T", this.#pick([otherArtist, `${otherArtist} - Topic`]), near),
-      () => by(`${otherArtist} - T (Official Video)`, otherArtist, length),
+      () => trackOf(`${otherArtist} - ${title} (Official Video)`, otherArtist, site === "camp" ? undefined : length),
       () => trackOf(otherSong, artist, site === "camp" ? undefined : near),
       () => trackOf(`${artist} - ${otherSong} (Official Video)`, artist, site === "camp" ? undefined : length),
       () => trackOf(`${otherArtist} - ${otherSong}`, otherArtist, site === "camp" ? undefined : near),
