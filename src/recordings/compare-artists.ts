@@ -47,7 +47,7 @@ function leadOf({ author }: Credits): string {
   return author.slice(0, NAME_LENGTH_MAX).split(/[,;]/, 1)[0] ?? "";
 }
 
-export function isWithin(words: readonly string[], others: readonly string[]): boolean {
+function isWithin(words: readonly string[], others: readonly string[]): boolean {
   return words.length > 0 && words.every((word) => others.includes(word));
 }
 

@@ -80,9 +80,9 @@ function withoutNames(parts: TitleParts, others: TitleParts, names: readonly Wor
   );
   // A title of the artist's own name is left as it is.
   const isKept = (word: string) => !isIdle(word) && (!nameWords.has(word) || (!isStrict && otherWords.has(word)));
-  const [segments, brackets] = (
-    isStrict || outer.length + inner.length > 0 ? [outer, inner] : [parts.segments, parts.brackets]
-  ).map((list) => filled(list.map((words) => words.filter(isKept)))) as [Words[], Words[]];
+  const whole = outer.length + inner.length > 0 ? [outer, inner] : [parts.segments, parts.brackets];
+  const rest = whole.map((list) => filled(list.map((words) => words.filter(isKept))));
+  const [segments = [], brackets = []] = rest.flat().length > 0 ? rest : whole;
   const outside = segments.flat();
   return { segments, brackets, outside, all: [...outside, ...brackets.flat()], edition: parts.edition, marks };
 }

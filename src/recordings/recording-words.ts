@@ -29,8 +29,10 @@ const NUMERALS: Readonly<Record<string, string>> = {
   ix: "9",
   pt: "part",
 };
+/** Who is featured: after `feat.`, or in brackets after `with`. */
 const FEATURING =
   /(?:(?:^|[\s([{])(?:feat|ft|featuring|con la participación de|при участии)(?:\.\s*|\s+)|[([]with\s+)([^()[\]}|]*?)(?=\s?[-–—|/]\s|[()[\]}|「【]|$)/giu;
+/** The film or game of a song. */
 const FILM =
   /[([](?:from\s[^()[\]]*|[^()[\]]*(?<!\p{L})(?:ost|soundtrack|主題歌|саундтрек)(?!\p{L})[^()[\]]*)[)\]]|\s[-–—]\sfrom\s.*$/giu;
 const SEPARATORS = /\s[-–—~:|/→_]+\s|-\s|\s*[|「」『』【】〈〉《》“”„"／｜♪]\s*|:\s|\s['‘]|['’](?=\s|$)|[–—]/u;

@@ -1,7 +1,7 @@
 // Words of titles and uploaders, as data: what makes another version of a recording, and what says nothing about it.
 // Any thread; in plain text (lower case, without accents of Latin letters), see recording-words.ts.
 
-/** By kind of version, so that `Acoustic` is `Akustik`. `_` stands for a space. */
+/** By kind of version, so that two names of one kind are equal marks: `Live` and `En Vivo`. `_` stands for a space. */
 export const VERSIONS: Readonly<Record<string, string>> = {
   live:
     "live vivo directo dal_vivo en_direct concert concierto concerto konzert koncert canli zywo na_zywo ao_vivo nazivo uzivo " +
