@@ -1,8 +1,11 @@
 // The words of titles and artists as sites write them, without what says nothing about the recording ("Official
-// Video", "- Topic", "feat. …"). Any thread; used by same-recording.ts and for the text of a search.
+// Video", "- Topic", "feat. …"). Any thread; used to compare recordings and for the text of a search.
+
+import { EDITION_PHRASES, EMPTY_ARTIST_WORDS, EMPTY_PHRASES, EMPTY_WORDS, VERSIONS } from "./version-words.ts";
 
 /** Characters of a title or an artist that are read. */
 const TEXT_LENGTH_MAX = 300;
+const NAMES_MAX = 20;
 const SEARCH_LENGTH_MAX = 200;
 /** Letters that do not come apart into a base letter and an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -16,53 +19,52 @@ const LETTERS: Readonly<Record<string, string>> = {
   þ: "th",
   ё: "е",
 };
+const NUMERALS: Readonly<Record<string, string>> = {
+  ii: "2",
+  iii: "3",
+  iv: "4",
+  vi: "6",
+  vii: "7",
+  viii: "8",
+  ix: "9",
+  pt: "part",
+};
+/** Who is featured: after `feat.`, or in brackets after `with`. */
 const FEATURING =
-  /(?:^|[\s([{])(?:feat|ft|featuring|con la participación de|при участии)(?:\.\s*|\s+)([^)\]}|]*?)(?=\s[-–—|]\s|[)\]}|]|$)/giu;
-const SEPARATORS = /\s[-–—~:|/]+\s|\s*[|「」『』【】〈〉《》“”„"／｜]\s*|:\s/u;
+  /(?:(?:^|[\s([{])(?:feat|ft|featuring|con la participación de|при участии)(?:\.\s*|\s+)|[([]with\s+)([^()[\]}|]*?)(?=\s?[-–—|/]\s|[()[\]}|「【]|$)/giu;
+/** The film or game of a song. */
+const FILM =
+  /[([](?:from\s[^()[\]]*|[^()[\]]*(?<!\p{L})(?:ost|soundtrack|主題歌|саундтрек)(?!\p{L})[^()[\]]*)[)\]]|\s[-–—]\sfrom\s.*$/giu;
+const SEPARATORS = /\s[-–—~:|/→_]+\s|-\s|\s*[|「」『』【】〈〉《》“”„"／｜♪]\s*|:\s|\s['‘]|['’](?=\s|$)|[–—]/u;
+/** `02. Title` */
+const TRACK_NUMBER = /^(?:0\d\s*[-–.]|\d{1,2}\.)\s+(?=\S)/;
+const BRACKETS = /[([{（［]([^()[\]{}（）［］]*)[)\]}）］]/g;
 
-/** Together they say nothing, one by one they might. */
-const EMPTY_PHRASES = [
-  /\b(?:original|album|single|radio|explicit|clean|main) (?:mix|version|edit)\b/g,
-  /\b(?:digital )?remaster(?:ed)?(?: version)? (?:19|20)\d\d\b/g,
-  /(?<=\S )(?:19|20)\d\d (?:digital )?remaster(?:ed)?\b/g,
-  /\b(?:free|out) (?:download|dl|now)\b/g,
-  /\bwith lyrics\b/g,
-  /\bprod(?:uced)? by\b.*$/g,
-  /\bprod \S+$/g,
-  /\bm v\b/g,
-  /\bncs release\b/g,
-];
-const EMPTY_WORDS = wordSet(
-  "the and official officiel officielle oficial ufficiale offizielles offizieller offiziell video videoclip videoklip clip " +
-    "musikvideo music audio lyric lyrics letra paroles visualizer visualiser mv hd hq uhd 4k 8k 1080p 720p explicit " +
-    "remastered remaster klip teledysk officialvideo премьера клип клипа песни трека официальный официальное видео " +
-    "аудио текст 公式 官方 官方mv 高清 歌詞 歌词 動態歌詞 动态歌词 完整版 가사 뮤직비디오 공식",
+const emptyWords = wordSet(EMPTY_WORDS);
+const emptyArtistWords = wordSet(EMPTY_ARTIST_WORDS);
+const kinds = Object.entries(VERSIONS).flatMap(([kind, words]) =>
+  words.split(" ").map((word) => [word.replaceAll("_", " "), kind] as const),
 );
-/** What an uploader's name has beside the artist. */
-const EMPTY_ARTIST_WORDS = wordSet(
-  "topic vevo official oficial officiel music musik musica channel tv 公式 官方 the and y und et",
-);
+/** Several words are one here, as in `tellingWords`. */
+const kindsOfWords = new Map(kinds.map(([word, kind]) => [word.replaceAll(" ", ""), kind]));
+const phrases = kinds.map(([word]) => word).filter((word) => word.includes(" "));
+const PHRASES = new RegExp(`(?<![^ ])(?:${phrases.sort((a, b) => b.length - a.length).join("|")})(?![^ ])`, "g");
+/** Scripts that do not divide words. */
+const kindsWithin = kinds.filter(([word]) => /[\p{sc=Han}\p{sc=Kana}\p{sc=Hira}\p{sc=Hang}]/u.test(word));
 
-/** Words of a title that make another recording of it. */
-export const VERSION_WORDS = wordSet(
-  "live vivo directo concert concierto cover covers covered remix remixed rmx mix bootleg mashup flip rework reworked edit extended " +
-    "karaoke instrumental instrumentals acoustic acústico acustico acustica unplugged acapella cappella orchestral symphonic piano " +
-    "nightcore daycore sped speed slowed reverb 8d 16d lofi chopped boosted bassboosted demo rehearsal session sessions " +
-    "tribute parody reaction medley megamix version versión versione versao reprise interlude intro outro " +
-    "snippet teaser trailer preview loop loops hour hours minus backing tutorial lesson dub vip stripped reimagined " +
-    "rerecorded performance choreography fancam lullaby " +
-    "ver english spanish español german deutsch french italian russian japanese korean chinese " +
-    "кавер ремикс караоке минус минусовка концерт живой вживую ускоренная ускоренный замедленная инструментал акустика " +
-    "カバー ライブ カラオケ 翻唱 现场 現場 伴奏 커버 라이브 노래방 리믹스 inst",
-);
-/** The same in scripts that do not divide words, and as several words. */
-const VERSION_PHRASES =
-  /歌ってみた|弾いてみた|叩いてみた|踊ってみた|カバー|ライブ|カラオケ|リミックス|翻唱|翻自|现场|現場|演唱会|演唱會|伴奏|纯音乐|純音樂|加速版|降调|커버|라이브|노래방|리믹스|lo fi|minus one|music box|first take|dance practice|mtv|tiny desk|speed up|ao vivo/g;
+export interface TitleParts {
+  /** The words of each part between dashes, bars and quotation marks. */
+  readonly segments: readonly (readonly string[])[];
+  /** The words of each pair of brackets. */
+  readonly brackets: readonly (readonly string[])[];
+  /** Names one cut among several: `Radio Edit`, `Clean`. */
+  readonly edition: string;
+}
 
 /** In lower case, without accents of Latin and Greek letters, in one form of each character. */
-function plainText(text: string, lengthMax = TEXT_LENGTH_MAX): string {
+function plainText(text: string): string {
   return text
-    .slice(0, lengthMax)
+    .slice(0, TEXT_LENGTH_MAX)
     .toLowerCase()
     .normalize("NFKD")
     .replaceAll(/(?<=[\p{Script=Latin}\p{Script=Greek}])[\u0300-\u036f]+/gu, "")
@@ -72,38 +74,93 @@ function plainText(text: string, lengthMax = TEXT_LENGTH_MAX): string {
     .replaceAll("&", " and ");
 }
 
-function wordSet(words: string): ReadonlySet<string> {
-  return new Set(wordsIn(plainText(words, Number.POSITIVE_INFINITY)));
-}
-
 function wordsIn(plain: string): string[] {
   return plain.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
 }
 
-/** Without the artists who are featured. */
-function withoutFeatured(title: string): string {
-  return title.slice(0, TEXT_LENGTH_MAX).replaceAll(FEATURING, " ");
+export function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(" "));
 }
 
-/** Without what stands in brackets: another name, a film, a label. */
-export function withoutBrackets(title: string): string {
-  return title.slice(0, TEXT_LENGTH_MAX).replaceAll(/[([（［][^()[\]（）［］]*[)\]）］]/g, " ");
+/** Without the artists who are featured, unless that says which version it is. */
+function withoutFeatured(title: string): string {
+  return title
+    .slice(0, TEXT_LENGTH_MAX)
+    .replaceAll(FEATURING, (all, names: string) => (versionKindsOf(wordsIn(plainText(names))).length > 0 ? all : " "));
+}
+
+/** Spells out letters that are written apart, and roman numbers. */
+function evenWords(words: readonly string[]): string[] {
+  return words
+    .join(" ")
+    .replaceAll(/(?<![^ ])[a-zа-я](?: [a-zа-я](?![^ ])){3,}/gu, (letters) => letters.replaceAll(" ", ""))
+    .split(" ")
+    .map((word) => NUMERALS[word] ?? word)
+    .filter((word) => word !== "");
+}
+
+function withoutPhrases(words: readonly string[], phrases: readonly RegExp[]): string[] {
+  return wordsIn(phrases.reduce((rest, phrase) => rest.replaceAll(phrase, " "), words.join(" ")));
+}
+
+/** The words that say something, of a part of a title. */
+function tellingWords(part: string): string[] {
+  const words = withoutPhrases(evenWords(wordsIn(plainText(part))), [...EMPTY_PHRASES, EDITION_PHRASES]);
+  const joined = words.join(" ").replaceAll(PHRASES, (phrase) => phrase.replaceAll(" ", ""));
+  return wordsIn(joined).filter((word) => !emptyWords.has(word));
+}
+
+/** A title taken apart; the words of a title that says nothing are all of its words. */
+export function titlePartsOf(title: string): TitleParts {
+  const whole = withoutFeatured(title)
+    .replace(TRACK_NUMBER, "")
+    .replaceAll(/(?<=\b(?:7|12))["”″](?=\s?(?:version|mix|single|edit)\b)/gi, " inch")
+    .replaceAll(FILM, " ");
+  const inside: string[] = [];
+  const take = (_all: string, text: string): string => {
+    inside.push(text);
+    return " | ";
+  };
+  const outside = whole.replaceAll(BRACKETS, take).replaceAll(BRACKETS, take);
+  const [segments, brackets] = [outside.split(SEPARATORS), inside].map((parts) => filled(parts.map(tellingWords)));
+  const editions = [...outside.split(SEPARATORS), ...inside].flatMap(
+    (part) => wordsIn(plainText(part)).join(" ").match(EDITION_PHRASES) ?? [],
+  );
+  const edition = [...new Set(editions)].sort().join(" ");
+  if (segments!.length + brackets!.length > 0) return { segments: segments!, brackets: brackets!, edition };
+  return { segments: filled([evenWords(wordsIn(plainText(title)))]), brackets: [], edition };
+}
+
+function filled(parts: readonly string[][]): string[][] {
+  return parts.filter((words) => words.length > 0);
 }
 
 /** The words of a title, without those that say nothing; all where nothing would be left. */
-export function titleWordsOf(title: string): readonly string[] {
+function titleWordsOf(title: string): readonly string[] {
   const all = wordsIn(plainText(withoutFeatured(title)));
-  const text = EMPTY_PHRASES.reduce((rest, phrase) => rest.replaceAll(phrase, " "), all.join(" "));
-  const words = wordsIn(text).filter((word) => !EMPTY_WORDS.has(word));
+  const words = withoutPhrases(all, [...EMPTY_PHRASES, EDITION_PHRASES]).filter((word) => !emptyWords.has(word));
   return words.length > 0 ? words : all;
 }
 
-/** The parts of a title between dashes, bars and quotation marks, as words. */
-export function segmentsOf(title: string): readonly (readonly string[])[] {
-  return withoutFeatured(title)
-    .split(SEPARATORS)
-    .map((part) => wordsIn(plainText(part)))
-    .filter((words) => words.length > 0);
+/** The parts of a title where a name may stand by itself, with all of their words; `isWhole`: also those in brackets. */
+export function nameSegmentsOf(
+  title: string,
+  { isWhole }: { readonly isWhole: boolean },
+): readonly (readonly string[])[] {
+  const text = withoutFeatured(title).replaceAll(BRACKETS, (_all, inside: string) =>
+    isWhole ? ` | ${inside} | ` : " | ",
+  );
+  const parts = filled(
+    text
+      .split(SEPARATORS)
+      .flatMap((part) => part.split(/\sby\s/i))
+      .map(segmentWords),
+  );
+  return parts.length > 1 ? parts : filled(text.split("-").map(segmentWords));
+}
+
+function segmentWords(part: string): string[] {
+  return evenWords(wordsIn(plainText(part)));
 }
 
 /** The words of the artists that a title says are featured. */
@@ -114,27 +171,40 @@ export function featuredWordsOf(title: string): readonly string[] {
 
 /** The words of an artist or uploader; all where nothing would be left. */
 export function artistWordsOf(author: string): readonly string[] {
-  const all = wordsIn(plainText(author)).map((word) => word.replace(/(?<=.)(?:vevo|official)$/, ""));
-  const words = all.filter((word) => !EMPTY_ARTIST_WORDS.has(word));
+  const all = evenWords(wordsIn(plainText(author))).map((word) => word.replace(/(?<=.)(?:vevo|official)$/, ""));
+  const words = all.filter((word) => !emptyArtistWords.has(word));
   return words.length > 0 ? words : all;
 }
 
-/** The names of the artists, each in one piece: sites write `Daft Punk` and `DaftPunkVEVO`. */
-export function joinedNamesOf(author: string): readonly string[] {
-  return author
-    .slice(0, TEXT_LENGTH_MAX)
-    .split(/[,;&/]| x | feat\.? /i)
-    .map((name) => artistWordsOf(name).join(""))
-    .map((name) => name.replace(/^the(?=.{3})/, "").replace(/(?<=.{3})(?:music|channel|tv)$/, ""))
-    .filter((name) => name !== "");
+/** The author, and each name where there are several; at most 20. */
+export function namesOf(author: string): readonly string[] {
+  const text = author.slice(0, TEXT_LENGTH_MAX);
+  const names = [text, ...text.split(/[,;]/), ...text.split(/[,;&/、]| x | and | feat\.? /i)];
+  return [...new Set(names)].slice(0, NAMES_MAX);
 }
 
-/** What a title says of the version, in one order; the words of the artists' names do not count. */
-export function versionMarksOf(title: string, names: readonly string[]): string {
-  const words = titleWordsOf(title);
-  const phrases = words.join(" ").match(VERSION_PHRASES) ?? [];
-  const marks = words.filter((word) => VERSION_WORDS.has(word) && !names.includes(word));
-  return [...new Set(phrases), ...marks].sort().join(" ");
+/** A name in one piece, with and without articles: sites write `Daft Punk` and `DaftPunkVEVO`. */
+export function joinedNamesOf(name: string): readonly string[] {
+  const long = wordsIn(plainText(name).replace(/ - topic$|^official /, "")).filter((word) => word !== "and");
+  const short = artistWordsOf(name).filter((word) => word !== "and");
+  return [short, long]
+    .map((words) => words.join("").replace(/(?<=.)(?:vevo|official)$/, ""))
+    .map((joined) => joined.replace(/^the(?=.{3})/, "").replace(/(?<=.{3})(?:music|channel|tv)$/, ""))
+    .filter((joined) => joined !== "");
+}
+
+/** The kinds of versions that words name, once for each time. */
+export function versionKindsOf(words: readonly string[]): readonly string[] {
+  const text = words.join(" ");
+  const named = words.flatMap((word) => kindsOfWords.get(word) ?? []);
+  const within = kindsWithin.filter(([word]) => text.includes(word)).map(([, kind]) => kind);
+  const all = [...named, ...[...new Set(within)].filter((kind) => !named.includes(kind))];
+  // `Piano Version` is `Piano`.
+  return all.some((kind) => kind !== "version") ? all.filter((kind) => kind !== "version") : all;
+}
+
+export function isVersionWord(word: string): boolean {
+  return kindsOfWords.has(word);
 }
 
 /** What to search for: artist and title, once each. At most 200 characters. */

@@ -10,11 +10,33 @@ import { parseAttributes } from "../../../src/media/demux/hls/hls-attributes.ts"
 import { looseContentRangeOf } from "../../../src/media/input/http-headers.ts";
 import { parseStreamTitle } from "../../../src/media/input/icy-metadata.ts";
 import { CookieJar } from "../../../src/plugin-api/plugin.ts";
-import { isSameRecording } from "../../../src/recordings/same-recording.ts";
+import { scoreRecording } from "../../../src/recordings/same-recording.ts";
 
 const LENGTH = 200_000;
 const RECORDING = { title: "x", author: "y", length: 1000, isStream: false, isrc: null };
-const PIECES = [" ", "\n", "a", "1", "A-", "=", '"', "'", "(", " (", ":1", ";", ",", "/", "\\", "%25", "\u009b"];
+const PIECES = [
+  " ",
+  "\n",
+  "a",
+  "1",
+  "A-",
+  "=",
+  '"',
+  "'",
+  "(",
+  " (",
+  ":1",
+  ";",
+  ",",
+  "/",
+  "\\",
+  "%25",
+  "\u009b",
+  "\u0301",
+  "[]",
+  "a, ",
+  "ライブ",
+];
 
 const READERS: readonly (readonly [string, readonly string[], (text: string) => unknown])[] = [
   ["an error", ["", "\n at "], (text) => toWireError(new NodeError("internal", "x", { cause: new Error(text) }))],
@@ -24,8 +46,9 @@ const READERS: readonly (readonly [string, readonly string[], (text: string) => 
   ["a cookie", ["a=b;", "a=b; Domain"], (text) => new CookieJar().take("http://host.example/", text)],
   [
     "a recording",
-    ["", "feat. ", "a prod by ", "a - "],
-    (text) => isSameRecording({ ...RECORDING, title: text, author: text }, { ...RECORDING, title: `x ${text}` }),
+    ["", "feat. ", "a prod by ", "a - ", "(from ", "02. ", "【", "👩‍🚀"],
+    (text) =>
+      scoreRecording({ ...RECORDING, title: text, author: text }, { ...RECORDING, title: `x ${text}`, author: text }),
   ],
   ["attributes of a playlist", ["", "A=", 'A="'], parseAttributes],
 ];
