@@ -60,13 +60,8 @@ export function scoreRecording(wanted: ComparedTrack, candidate: ComparedTrack):
   return { score: Math.round(score * 100) / 100, reasons: [title.reason, ARTIST_REASONS[artists], length.reason] };
 }
 
-/** Whether two tracks are the same recording, or very probably. */
-export function isSameRecording(a: ComparedTrack, b: ComparedTrack): boolean {
-  return scoreRecording(a, b).score > 0;
-}
-
 /** Both name the same recording by its code (ISO 3901), with or without dashes. */
-export function hasSameIsrc(a: Pick<ComparedTrack, "isrc">, b: Pick<ComparedTrack, "isrc">): boolean {
+function hasSameIsrc(a: Pick<ComparedTrack, "isrc">, b: Pick<ComparedTrack, "isrc">): boolean {
   const [one, other] = [a, b].map(({ isrc }) => isrc?.replaceAll(/[^a-z\d]/gi, "").toUpperCase());
   return one !== undefined && one.length === 12 && one === other;
 }

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { searchTextOf } from "../../../src/recordings/recording-words.ts";
-import { type ComparedTrack, isSameRecording } from "../../../src/recordings/same-recording.ts";
+import { type ComparedTrack, scoreRecording } from "../../../src/recordings/same-recording.ts";
 import { UNKNOWN_LENGTH_MS } from "../../../src/track/track-details.ts";
+
+function isSameRecording(wanted: ComparedTrack, candidate: ComparedTrack): boolean {
+  return scoreRecording(wanted, candidate).score > 0;
+}
 
 /** Title, author and seconds. */
 type Side = readonly [title: string, author: string, seconds: number];
