@@ -172,8 +172,12 @@ export class SoundCloudSite {
   }
 
   #search(query: URLSearchParams): SiteAnswer {
-    const words = (query.get("q") ?? "").toLowerCase();
-    const found = [...this.tracks.values()].filter(({ title }) => String(title).toLowerCase().includes(words));
+    const wordsIn = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+    const words = wordsIn(query.get("q") ?? "");
+    const found = [...this.tracks.values()].filter(({ title, user }) => {
+      const known = wordsIn(`${String(title)} ${(user as Partial<typeof USER>).username}`);
+      return words.every((word) => known.includes(word));
+    });
     const offset = Number(query.get("offset"));
     return {
       json: { collection: found.slice(offset, offset + Number(query.get("limit"))), total_results: found.length },

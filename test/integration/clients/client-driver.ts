@@ -49,7 +49,7 @@ export interface ClientDriver {
 }
 
 /** Sites that libraries have names for. */
-export type SearchedSite = "soundcloud" | "youtube" | "youtube music";
+export type SearchedSite = "soundcloud" | "spotify" | "youtube" | "youtube music";
 
 export interface FoundTrack {
   readonly title: string;

@@ -2,7 +2,9 @@
 // because each expires the links of its fakes.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
+import { TONES_SECONDS } from "../../../lab/media-files/counted-tones.ts";
+import { listTranscodings, SOUNDCLOUD_LABEL_TRANSCODINGS, SoundCloudSite } from "../../../lab/sites/soundcloud.ts";
+import { SpotifySite, spotifyId } from "../../../lab/sites/spotify.ts";
 import { YoutubeSite } from "../../../lab/sites/youtube.ts";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
@@ -37,6 +39,51 @@ export function describeSitesWith(name: string, clientOf: () => RealClient<Searc
       runSiteScenario(env, clientOf(), storyOf()),
     );
   });
+}
+
+/** Defines the tests of one client with songs of a site without audio, which are played from another. */
+export function describeMirrorsWith(name: string, clientOf: () => RealClient<SearchingDriver>): void {
+  describe(name, () => {
+    let soundcloud: SoundCloudSite;
+    let spotify: SpotifySite;
+    let env: TestEnvironment;
+
+    beforeAll(async () => {
+      [soundcloud, spotify] = [await SoundCloudSite.start(), await SpotifySite.start()];
+      addTraps(soundcloud);
+      const song = { title: "Song 11", artists: ["The Stand-ins"], lengthMs: TONES_SECONDS * 1000 };
+      spotify.addSong({ id: spotifyId(11), ...song });
+      const args = ["--plugins.lavasrc.sources.spotify=true", "--plugins.youtube.enabled=false"];
+      env = await startSiteTestEnvironment([soundcloud, spotify], args);
+    });
+    afterAll(async () => {
+      env.discord.assertClean();
+      await env.close();
+      await soundcloud.close();
+      await spotify.close();
+    });
+
+    it("finds a song of spotify, and plays it from soundcloud to its end", () =>
+      runSiteScenario(env, clientOf(), {
+        ...soundcloudStory(soundcloud),
+        names: ["spotify"],
+        found: { title: "Song 11", sourceName: "spotify", identifier: spotifyId(11) },
+      }));
+  });
+}
+
+/** Found by the same words, before the song itself. */
+function addTraps(soundcloud: SoundCloudSite): void {
+  const song = soundcloud.tracks.get(11);
+  soundcloud.tracks.clear();
+  const other = { id: 3, username: "Somebody Else", permalink_url: "https://soundcloud.com/somebody-else" };
+  soundcloud.addTrack(31, "live", { title: "Song 11 (Live)" });
+  soundcloud.addTrack(32, "other", { title: "Song 11", user: other });
+  soundcloud.addTrack(33, "part", { title: "Song 11", policy: "SNIP", monetization_model: "SUB_HIGH_TIER" });
+  const transcodings = listTranscodings(34, SOUNDCLOUD_LABEL_TRANSCODINGS);
+  soundcloud.addTrack(34, "label", { title: "Song 11", media: { transcodings } });
+  soundcloud.addTrack(35, "short", { title: "Song 11", full_duration: 5000, duration: 5000 });
+  soundcloud.addTrack(11, "song", song);
 }
 
 function soundcloudStory({ server }: SoundCloudSite): StorySite {

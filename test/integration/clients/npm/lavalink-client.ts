@@ -17,6 +17,7 @@ const RESUME_TIMEOUT_S = 60;
 /** Undefined: its default. */
 const PLATFORMS: Readonly<Record<SearchedSite, SearchPlatform | undefined>> = {
   soundcloud: "scsearch",
+  spotify: "spsearch",
   youtube: undefined,
   "youtube music": "ytmsearch",
 };

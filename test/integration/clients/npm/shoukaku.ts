@@ -16,6 +16,7 @@ import { NODE, SHOUKAKU_OPTIONS, ShardConnector } from "./shard-connector.ts";
 /** It leaves prefixes to its bot. */
 const PREFIXES: Readonly<Record<SearchedSite, string>> = {
   soundcloud: "scsearch:",
+  spotify: "spsearch:",
   youtube: "ytsearch:",
   "youtube music": "ytmsearch:",
 };
