@@ -209,7 +209,8 @@ export class Plugins implements LinkSource {
       const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      if (found.kind === "mirror") throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
+      if (found.kind === "mirror")
+        throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
       // A track that is about to play does not wait behind the loads of its client.
       const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
       const other = await this.#trackOf(found.identifier, { ...options, owner: links });
