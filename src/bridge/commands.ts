@@ -63,14 +63,6 @@ export interface SeekCommand {
   readonly positionMs: number;
 }
 
-/** Replaces the markers of a track, at most MARKERS_MAX. Ignored for another track than the playing one. */
-export interface SetMarkersCommand {
-  readonly type: "setMarkers";
-  readonly playerId: PlayerId;
-  readonly trackId: TrackId;
-  readonly markers: readonly Marker[];
-}
-
 /** The answer to a `routeWanted`: where to send that one request from. */
 export type RouteCommand =
   /** `address` undefined: from no address in particular, as no block has a family of the target. */
@@ -124,7 +116,13 @@ export type WorkerCommand =
       readonly trackId: TrackId;
       readonly endMs: number | undefined;
     }
-  | SetMarkersCommand
+  /** Replaces the markers of a track, at most MARKERS_MAX. Ignored for another track than the playing one. */
+  | {
+      readonly type: "setMarkers";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly markers: readonly Marker[];
+    }
   /** 0 to 1000, 100 is unchanged; takes effect with the next frame, as a ramp of 10 ms. */
   | { readonly type: "setVolume"; readonly playerId: PlayerId; readonly volume: number }
   /** Replaces all filters; takes effect with the next frames, faded over 20 ms. */

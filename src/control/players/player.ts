@@ -198,11 +198,6 @@ export class Player implements PooledPlayer, UpdateTarget {
     };
   }
 
-  /**
-   * Replaces the markers of a group on the track that is loaded, at most 500 in all groups; they end with it. False,
-   * without any effect, while none is loaded. Throws a RangeError for too many, or a position that is none. A marker is
-   * reported once each time it is passed, after this call: docs/internals/markers.md.
-   */
   setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker): boolean {
     return this.#track.setMarkers(group, markers, onMarker);
   }

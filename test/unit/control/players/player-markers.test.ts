@@ -77,7 +77,7 @@ function pass(positionsMs: readonly number[], outcome: PassedMarker["outcome"] =
   workers.say({ type: "markersPassed", trackId, seekId, passed });
 }
 
-it("markers of several groups go to the worker together, and each group hears of its own", () => {
+it("markers of several groups go to the worker together, and what becomes of each is reported to its group", () => {
   expect(set(LINES)).toBe(true);
   set([{ id: 10, positionMs: 1500, skipToMs: 1800 }], "segments");
   expect(workers.last("setMarkers")).toMatchObject({ trackId: 1 });

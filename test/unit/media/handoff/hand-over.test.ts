@@ -219,6 +219,37 @@ describe("a song whose audio moves to another worker", () => {
     });
   });
 
+  it("a moved song reports each of its markers once, and skips its segments on the render worker", async () => {
+    const marks = range(1, 290).map((id) => ({ id, positionMs: id * 70, skipToMs: undefined, isDone: false }));
+    const segment = { id: 300, positionMs: 20_400, skipToMs: 25_000, isDone: false };
+    play();
+    post({ type: "setMarkers", playerId: OWNER_ID, trackId: 7, markers: [...marks, segment] });
+    await tick(20);
+    handOver();
+    await tick(1100);
+    expect(voice.received.slice(0, 1100)).toEqual([...range(0, 1019), ...range(1250, 1329)]);
+    const passed = [events.owner, events.renderer].map((list) =>
+      list.flatMap((event) => (event.type === "markersPassed" ? event.passed : [])),
+    );
+    expect(passed.flat().map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(
+      [...range(1, 290), 300].map((id) => `${id} reached`),
+    );
+    expect(passed.map(({ length }) => length > 10)).toEqual([true, true]);
+    const stepsMs = passed.flat().map(({ epochMs }, index, all) => epochMs - (all[index - 1]?.epochMs ?? epochMs));
+    expect(stepsMs.slice(1, 290).filter((stepMs) => Math.abs(stepMs - 70) > FRAME_MS)).toEqual([]);
+  });
+
+  it("a song does not move while it is about to skip a segment", async () => {
+    play();
+    const segment = { id: 1, positionMs: 4000, skipToMs: 8000, isDone: false };
+    post({ type: "setMarkers", playerId: OWNER_ID, trackId: 7, markers: [segment] });
+    await tick(20);
+    handOver();
+    await tick(250);
+    expect(namesOf(events.owner)).toEqual(["handOverFailed", "markersPassed"]);
+    expect(voice.received.slice(0, 220)).toEqual([...range(0, 199), ...range(400, 419)]);
+  });
+
   it("a moved song waits while the voice connection holds, and continues where it was", async () => {
     await playElsewhere();
     const last = voice.received.at(-1) ?? 0;

@@ -1,6 +1,7 @@
 // Timed markers of a track that plays, and the segments that they skip: what listeners receive, and what is reported.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import type { Marker } from "../../../../src/bridge/markers.ts";
@@ -15,6 +16,7 @@ import {
   tickFrames,
 } from "../../../support/audio-players.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { fuzzSeed } from "../../../support/fuzz-seed.ts";
 import { NUMBERED_STREAM, numberedPackets } from "../../../support/numbered-packets.ts";
 import { ScriptedDemuxer } from "../../../support/scripted-demuxer.ts";
 
@@ -103,6 +105,19 @@ function leftEpochMs(number: number): number {
 
 function seek(positionMs: number, seekId = 1): void {
   player.seek({ type: "seek", playerId: 1, trackId: 1, seekId, positionMs });
+}
+
+/** The packets that are left when segments are skipped, which are one when less than 120 ms lie between them. */
+function leftOf(segments: ReadonlyArray<{ readonly positionMs: number; readonly skipToMs: number }>): number[] {
+  const isSkipped = new Array<boolean>(PACKETS.length).fill(false);
+  for (const { positionMs, skipToMs } of segments) isSkipped.fill(true, positionMs / FRAME_MS, skipToMs / FRAME_MS);
+  for (let rest = 1; rest <= 6; rest++) {
+    for (let first = 1; first + rest < isSkipped.length; first++) {
+      const isRest = isSkipped.slice(first, first + rest).every((skipped) => !skipped);
+      if (isRest && isSkipped[first - 1] && isSkipped[first + rest]) isSkipped.fill(true, first, first + rest);
+    }
+  }
+  return range(0, LAST).filter((number) => !isSkipped[number]);
 }
 
 describe("a marker", () => {
@@ -340,6 +355,57 @@ describe("a segment that is skipped", () => {
     }
     await tick(160);
     expect(heard()).toEqual([...range(0, 49), ...range(350, LAST)]);
+  });
+
+  it("random segments are left out, whatever is paused, revoked and set meanwhile", async () => {
+    const random = seededRandom(fuzzSeed());
+    for (let round = 0; round < 12; round++) {
+      const segments = range(1, 4).map(() => {
+        const fromFrame = Math.floor(random() * 400);
+        return { positionMs: fromFrame * FRAME_MS, skipToMs: (fromFrame + 1 + Math.floor(random() * 80)) * FRAME_MS };
+      });
+      const from = voice.received.length;
+      events.length = 0;
+      await playing(marked(...segments));
+      while (!events.some(({ type }) => type === "trackEnded")) {
+        await tick(1 + Math.floor(random() * 12));
+        const action = random();
+        if (action < 0.2) player.setMarkers(1, marked(...segments, { positionMs: 10, isDone: true }));
+        else if (action < 0.4) player.onSendPathChanging();
+        else if (action < 0.6) {
+          player.pause(true);
+          await tick(Math.floor(random() * 10));
+          player.pause(false);
+        }
+      }
+      const numbers = voice.received.slice(from).filter((number) => number !== SILENCE);
+      expect(numbers).toEqual(leftOf(segments));
+    }
+  });
+
+  it("random seeks, ends and markers break nothing, and the track ends", async () => {
+    const random = seededRandom(fuzzSeed());
+    const at = () => Math.floor(random() * LENGTH_MS);
+    for (let round = 0; round < 12; round++) {
+      events.length = 0;
+      await playing([]);
+      for (let action = 1; action < 40; action++) {
+        const kind = random();
+        const findMs = Math.floor(random() * 600);
+        whenFound = random() < 0.7 ? Promise.resolve() : new Promise((resolve) => clock.after(findMs, resolve));
+        const segments = range(1, 3).map(() => ({ positionMs: at(), skipToMs: at() }));
+        const forward = segments.filter(({ positionMs, skipToMs }) => skipToMs > positionMs);
+        if (kind < 0.4) player.setMarkers(1, marked(...forward, { positionMs: at() }));
+        else if (kind < 0.8) seek(at(), action);
+        else if (kind < 0.9) player.setEnd(1, at());
+        else player.onSendPathChanging();
+        await tick(Math.floor(random() * 30));
+      }
+      await tick(LENGTH_MS / FRAME_MS + 60);
+      expect(events.filter(({ type }) => type === "trackEnded" || type === "trackException")).toEqual([
+        expect.objectContaining({ reason: "finished" }),
+      ]);
+    }
   });
 
   it("the position is that of the listeners, also around the jump", async () => {
