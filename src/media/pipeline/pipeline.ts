@@ -210,7 +210,9 @@ export class Pipeline {
    */
   setJumps(jumps: readonly Jump[], heardMs: number): void {
     this.#jumps = new JumpList(jumps);
-    if (this.#reader.seekTargetMs === undefined && !this.hasLanded) this.#planJump(heardMs);
+    if (this.#reader.seekTargetMs !== undefined || this.hasLanded) return;
+    // A jump that is made is not made again, though listeners have yet to hear it.
+    this.#planJump(this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs);
   }
 
   /** Takes effect at once; an end at or before the current position is ignored (protocol-v4.md section 2.8). */

@@ -218,8 +218,7 @@ export class AudioPlayer implements LoopMember {
   /** Replaces the markers of a track, at most MARKERS_MAX; ignored like a seek. */
   setMarkers(trackId: TrackId, given: readonly Marker[]): void {
     const track = this.#tracks.current;
-    const { position } = this;
-    if (track?.trackId !== trackId || position === undefined) return;
+    if (track?.trackId !== trackId) return;
     if (track.markers === undefined && given.length === 0) return;
     const { clock, send } = this.#context;
     const { playerId } = this;
@@ -228,11 +227,19 @@ export class AudioPlayer implements LoopMember {
       report: (passed) => send({ type: "markersPassed", playerId, trackId, seekId: track.seekId, passed }),
     });
     const isStream = track.command.lengthMs === undefined;
-    const landingMs = track.markers.replace(given, position.positionMs);
-    aimJumps(track, position.positionMs);
-    if (landingMs !== undefined && !isStream) this.#goTo(track, landingMs, position.positionMs);
+    const positionMs = this.#markedUntilMs(track);
+    const landingMs = track.markers.replace(given, positionMs);
+    aimJumps(track, positionMs);
+    if (landingMs !== undefined && !isStream) this.#goTo(track, landingMs, positionMs);
     // Frames from behind the start of a segment are made already.
     else if (this.#tracks.areBehindJump) this.#unsent.remake();
+  }
+
+  /** Markers before it have been passed. Those before a jump are, once it is sent. */
+  #markedUntilMs({ pipeline, offsetMs, sentRun }: PlayingTrack): number {
+    const positionMs = this.position?.positionMs ?? 0;
+    const hasSentJump = pipeline.hasJumped && pipeline.runNumber === sentRun;
+    return hasSentJump ? Math.max(positionMs, pipeline.landedMs + offsetMs) : positionMs;
   }
 
   /** Reports the markers that listeners have reached. */

@@ -317,6 +317,16 @@ describe("a segment that is skipped", () => {
     expect(passed()).toEqual(["1 reached"]);
   });
 
+  it("is not skipped twice when markers are set while the jump is made and not yet heard", async () => {
+    await playing(marked(SEGMENT));
+    while (passed().length === 0) await tick(1);
+    expect(heard().at(-1)).toBeLessThan(199);
+    player.setMarkers(1, marked({ ...SEGMENT, isDone: true }, { positionMs: 7020 }));
+    await tick(220);
+    expect(heard()).toEqual([...range(0, 199), ...range(350, LAST)]);
+    expect(passed()).toEqual(["1 reached", "2 reached"]);
+  });
+
   it("that is removed while its target is being prepared is played, packet by packet", async () => {
     await playing(marked(SEGMENT));
     await tick(150);
