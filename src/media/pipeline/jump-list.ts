@@ -4,7 +4,7 @@ import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { Jump } from "./prepared-jump.ts";
 
 /** A rest between two jumps, or behind the last, that is shorter than what is made ahead is not played. */
-const REST_MS_MIN = FRAMES_AHEAD_MAX * FRAME_MS;
+export const REST_MS_MIN = FRAMES_AHEAD_MAX * FRAME_MS;
 /** Times that are closer are the same. */
 const SAME_MOMENT_MS = 0.5;
 

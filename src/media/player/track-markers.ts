@@ -6,6 +6,7 @@
 import type { Marker, PassedMarker } from "../../bridge/markers.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
+import { REST_MS_MIN } from "../pipeline/jump-list.ts";
 import type { Jump } from "../pipeline/prepared-jump.ts";
 
 /** Times that are closer are the same. */
@@ -56,7 +57,8 @@ export class TrackMarkers {
     this.#report(late.map(({ id }) => ({ id, outcome: "late", epochMs: nowMs })));
     let landingMs = positionMs;
     for (const { positionMs: fromMs, skipToMs } of [...late, ...this.#markers.slice(this.#next)]) {
-      if (fromMs <= landingMs + SAME_MOMENT_MS && skipToMs !== undefined) landingMs = Math.max(landingMs, skipToMs);
+      const restMsMax = landingMs > positionMs ? REST_MS_MIN : SAME_MOMENT_MS;
+      if (fromMs <= landingMs + restMsMax && skipToMs !== undefined) landingMs = Math.max(landingMs, skipToMs);
     }
     return landingMs > positionMs ? landingMs : undefined;
   }
