@@ -79,6 +79,7 @@ export const SIDE_BAR = [
           "docs/internals/incidents.md",
           "docs/internals/recovery.md",
           "docs/internals/moving.md",
+          "docs/internals/markers.md",
           "docs/internals/isolation.md",
           "docs/internals/shares.md",
           "docs/internals/closing.md",

@@ -5,6 +5,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { FilterSettings } from "../filters/filter-settings.ts";
 import type { Owner } from "../lib/owners.ts";
+import type { Marker } from "./markers.ts";
 import type { PlayableInput } from "./playable-input.ts";
 import type { PlayableLink } from "./playable-link.ts";
 import type { VoiceCredentials } from "./voice-credentials.ts";
@@ -114,6 +115,13 @@ export type WorkerCommand =
       readonly playerId: PlayerId;
       readonly trackId: TrackId;
       readonly endMs: number | undefined;
+    }
+  /** Replaces the markers of a track, at most MARKERS_MAX. Ignored for another track than the playing one. */
+  | {
+      readonly type: "setMarkers";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly markers: readonly Marker[];
     }
   /** 0 to 1000, 100 is unchanged; takes effect with the next frame, as a ramp of 10 ms. */
   | { readonly type: "setVolume"; readonly playerId: PlayerId; readonly volume: number }

@@ -1,7 +1,8 @@
 // All events that an audio worker reports to the main thread. Plain data, as in commands.ts.
 
 import type { LogFields, LogLevel } from "../log/log.ts";
-import type { LinkId, PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
+import type { LinkId, PlayerId, RouteId, SeekId, TrackId, VoiceId } from "./commands.ts";
+import type { PassedMarker } from "./markers.ts";
 import type { LinkRequest } from "./playable-link.ts";
 import type { PositionReport } from "./position-report.ts";
 import type { WorkerReply } from "./replies.ts";
@@ -80,6 +81,14 @@ export type WorkerEvent =
       readonly playerId: PlayerId;
       readonly trackId: TrackId;
       readonly share: number;
+    }
+  /** Markers of its track have been passed, since the seek with that number. */
+  | {
+      readonly type: "markersPassed";
+      readonly playerId: PlayerId;
+      readonly trackId: TrackId;
+      readonly seekId: SeekId;
+      readonly passed: readonly PassedMarker[];
     }
   /** Sent whenever it changes other than by time; otherwise it comes with the `workerReport`. */
   | { readonly type: "position"; readonly report: PositionReport }

@@ -158,10 +158,11 @@ export class AudioWorker {
     const player = new AudioPlayer(playerId, context, () => Promise.resolve(voice));
     player.adoptVoice(voice);
     voice.attach({
-      begin: ({ volume, filters, play, seekId }) => {
+      begin: ({ volume, filters, play, seekId, markers }) => {
         player.setVolume(volume);
         player.setFilters(filters);
         player.play({ ...play, playerId }, seekId);
+        player.setMarkers(play.trackId, markers);
       },
       onGateChanged: () => player.onGateChanged(),
       execute: (command) => changeAudio(player, { ...command, playerId }),
@@ -278,6 +279,9 @@ function changeAudio(player: AudioPlayer, command: AudioCommand): void {
       return;
     case "setEndTime":
       player.setEnd(command.trackId, command.endMs);
+      return;
+    case "setMarkers":
+      player.setMarkers(command.trackId, command.markers);
       return;
     case "setVolume":
       player.setVolume(command.volume);

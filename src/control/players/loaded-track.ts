@@ -59,6 +59,11 @@ export class LoadedTrack {
     return this.#seekId;
   }
 
+  /** Where in the track its worker starts counting. */
+  get offsetMs(): number {
+    return this.#offsetMs;
+  }
+
   /** The end time as its worker counts. */
   get workerEndMs(): number | undefined {
     const { endMs } = this.#intent.track;

@@ -16,6 +16,7 @@ import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack } from "./loaded-track.ts";
 import { type IntentHolder, trackIntentOf } from "./player-intent.ts";
+import { type MarkerRequest, type OnMarker, PlayerMarkers } from "./player-markers.ts";
 import type { MirrorProvider, TrackProvider } from "./player-providers.ts";
 import { TrackMirrors } from "./track-mirrors.ts";
 
@@ -25,7 +26,7 @@ const ADMITTED_MS = 60_000;
 /** Events of the worker about the track of a player. */
 type WorkerTrackEvent = Extract<
   PlayerEvent,
-  { type: "trackEnded" | "trackOverQuota" | "trackException" | "trackStuck" }
+  { type: "trackEnded" | "trackOverQuota" | "trackException" | "trackStuck" | "markersPassed" }
 >;
 
 /** An event for the client, without what is the same for all events of a player. */
@@ -61,6 +62,7 @@ export class PlayerTrack {
   readonly #options: PlayerTrackOptions;
   readonly #clock: Clock;
   readonly #mirrors: TrackMirrors;
+  readonly #markers: PlayerMarkers;
   #loaded: LoadedTrack | undefined;
   /** The exception of a track that cannot be started, until its end shows whether it is to be reported. */
   #heldException: WireError | undefined;
@@ -71,6 +73,7 @@ export class PlayerTrack {
   constructor(options: PlayerTrackOptions) {
     this.#options = options;
     this.#clock = options.clock;
+    this.#markers = new PlayerMarkers(options);
     this.#mirrors = new TrackMirrors(options);
   }
 
@@ -124,6 +127,7 @@ export class PlayerTrack {
         throw new NodeError("track-crashes-worker", message);
       }
       handle.send({ ...loaded.playCommand(tracks.playableInput(loaded.played), this.#clock.epochMs()), owner });
+      if (this.#markers.areAny) this.#sendMarkers(loaded);
     } catch (error) {
       // The one before does not play on under its name.
       this.#sendStop();
@@ -139,6 +143,7 @@ export class PlayerTrack {
     if (loaded === undefined) return;
     const { worker, sendPlayerUpdate } = this.#options;
     if (loaded.seek(positionMs, this.#clock.epochMs())) {
+      this.#markers.onSeek(positionMs);
       worker()?.send({ type: "seek", trackId: loaded.trackId, seekId: loaded.seekId, positionMs });
     }
     sendPlayerUpdate();
@@ -150,6 +155,19 @@ export class PlayerTrack {
     if (loaded === undefined) return;
     loaded.setEnd(endMs, this.#clock.epochMs());
     this.#options.worker()?.send({ type: "setEndTime", trackId: loaded.trackId, endMs: loaded.workerEndMs });
+  }
+
+  /** See Player.setMarkers. */
+  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker): boolean {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return false;
+    this.#markers.replace(group, markers, onMarker);
+    if (this.#loaded === loaded) this.#sendMarkers(loaded);
+    return true;
+  }
+
+  #sendMarkers({ trackId, offsetMs }: LoadedTrack): void {
+    this.#options.worker()?.send({ type: "setMarkers", trackId, markers: this.#markers.forWorker(offsetMs) });
   }
 
   /** Stops the worker, also one that still plays a track that has ended here, and ends the track. */
@@ -169,6 +187,7 @@ export class PlayerTrack {
     this.#options.intent.replace({ track: undefined });
     this.#endedMs = this.#clock.now();
     this.#options.onEnded();
+    this.#markers.clear();
     this.#options.sendEvent({ type: "TrackEndEvent", track, reason });
   }
 
@@ -191,6 +210,8 @@ export class PlayerTrack {
       // A track that has been replaced or stopped in the meantime: its end has been reported.
     } else if (event.type === "trackEnded") {
       this.#onEnded(loaded, event.reason);
+    } else if (event.type === "markersPassed") {
+      this.#markers.onPassed(event.passed, { isBeforeSeek: event.seekId !== loaded.seekId });
     } else if (event.type === "trackOverQuota") {
       this.#onOverQuota(event.share);
     } else if (event.type === "trackException") {

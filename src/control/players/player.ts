@@ -25,6 +25,7 @@ import type {
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
 import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
+import type { MarkerRequest, OnMarker } from "./player-markers.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
@@ -195,6 +196,10 @@ export class Player implements PooledPlayer, UpdateTarget {
       isIsolated: placement?.ownerWorker.isIsolated ?? false,
       audio: this.#diagnosis.overview,
     };
+  }
+
+  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker): boolean {
+    return this.#track.setMarkers(group, markers, onMarker);
   }
 
   skip(): Promise<void> {

@@ -3,13 +3,14 @@
 
 import type { PlainCommand } from "../../bridge/channel.ts";
 import type { PlayCommand, SeekId } from "../../bridge/commands.ts";
+import type { Marker } from "../../bridge/markers.ts";
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { SendBlockReason, VoiceGate } from "../voice/frame-sink.ts";
 
 /** Commands about the audio of a player, which are executed where that audio is rendered. */
 export type AudioCommand = Extract<
   PlainCommand,
-  { readonly type: "play" | "stop" | "pause" | "seek" | "setEndTime" | "setVolume" | "setFilters" }
+  { readonly type: "play" | "stop" | "pause" | "seek" | "setEndTime" | "setMarkers" | "setVolume" | "setFilters" }
 >;
 
 /** What the render worker needs to continue a track. */
@@ -19,6 +20,8 @@ export interface RemoteTrack {
   /** Starts at the position where the render worker takes over. */
   readonly play: PlayCommand;
   readonly seekId: SeekId;
+  /** Those that are ahead there are not done. */
+  readonly markers: readonly Marker[];
 }
 
 export type MessageToRenderer =

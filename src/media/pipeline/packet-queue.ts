@@ -49,8 +49,13 @@ export class PacketQueue {
   }
 
   get isFull(): boolean {
-    const isLong = this.#durationMs >= QUEUE_MS_MAX || this.length >= QUEUE_COUNT_MAX;
-    return isLong || this.#sizeBytes >= QUEUE_BYTES_MAX || this.#bufferBytes >= QUEUE_BUFFER_BYTES_MAX;
+    return this.#durationMs >= QUEUE_MS_MAX || !this.hasSpace;
+  }
+
+  /** True when more packets may be added, however long it is. */
+  get hasSpace(): boolean {
+    const isSmall = this.#sizeBytes < QUEUE_BYTES_MAX && this.#bufferBytes < QUEUE_BUFFER_BYTES_MAX;
+    return isSmall && this.length < QUEUE_COUNT_MAX;
   }
 
   get isLow(): boolean {

@@ -11,6 +11,7 @@ import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
 import { OPUS_PACKET_BYTES_MAX, OpusRepacketizer } from "../opus/opus-packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { PacketQueue } from "./packet-queue.ts";
+import { type Jump, PreparedJump } from "./prepared-jump.ts";
 import { ReplacementStream } from "./replacement-stream.ts";
 import type { TrackTally } from "./track-tally.ts";
 
@@ -60,7 +61,7 @@ export interface PacketReaderOptions {
 }
 
 export class PacketReader {
-  readonly queue = new PacketQueue();
+  #queue = new PacketQueue();
   readonly #options: PacketReaderOptions;
   readonly #repacketizer = new OpusRepacketizer();
   readonly #abort = new AbortController();
@@ -89,12 +90,23 @@ export class PacketReader {
   #replacementAtMs = Number.NEGATIVE_INFINITY;
   /** Where its packets start to be new. */
   #joinMs: number | undefined;
+  /** The next jump, which is prepared when it is near. */
+  #jump: PreparedJump | undefined;
+  /** A jump was given up after the reader had gone to its target: it returns to where it had come. */
+  #returnMs: number | undefined;
+  /** Packets before it were read before that. */
+  #knownUntilMs: number | undefined;
 
   constructor(options: PacketReaderOptions) {
     this.#options = options;
     this.#landedMs = Math.max(0, options.startMs);
     if (this.#landedMs > 0) this.#seekTargetMs = this.#landedMs;
     this.#start();
+  }
+
+  /** The packets of the current run. */
+  get queue(): PacketQueue {
+    return this.#queue;
   }
 
   /** The first audible position of the current run of packets: packets or samples before it are only pre-roll. */
@@ -121,21 +133,84 @@ export class PacketReader {
     return reportedMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? reportedMs) : reportedMs;
   }
 
-  /** How far the run has been read; before its first packet, its start. */
+  /** How far the run, or that behind a prepared jump, has been read; before its first packet, its start. */
   get readUntilMs(): number {
-    return this.#reachedMs === Number.NEGATIVE_INFINITY ? this.#landedMs : this.#reachedMs;
+    if (this.#reachedMs !== Number.NEGATIVE_INFINITY) return this.#reachedMs;
+    return this.#isAhead ? (this.#jump?.jump.toMs ?? this.#landedMs) : this.#landedMs;
   }
 
-  /** No more packets will come (end of track or failure). */
+  /** No more packets will come (end of track or failure), unless a jump leads to others. */
   get isFinished(): boolean {
-    return (this.#isAtEnd || this.#hasFailed) && this.#seekTargetMs === undefined;
+    return this.#hasReadAll && this.#seekTargetMs === undefined && !this.#isAhead;
   }
 
   /** Continues reading when there is space; called by the pipeline after it took packets. */
   wake(): void {
     if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
-    if (this.#seekTargetMs === undefined && (this.#isAtEnd || !this.queue.isLow)) return;
+    if (this.#seekTargetMs === undefined && !this.#mustTurn && (this.#isAtEnd || !this.#isLow)) return;
     void this.#read(this.#generation);
+  }
+
+  /**
+   * The next jump, or none; replaces the last one. Its target is read before it is due. A stream that cannot seek
+   * ignores it, and a seek gives it up.
+   */
+  prepareJump(jump: Jump | undefined): void {
+    if (this.#jump === undefined ? jump === undefined : this.#jump.isFor(jump)) return;
+    const leftAtMs = this.#jump?.leftAtMs;
+    this.#jump = jump && new PreparedJump(jump);
+    if (leftAtMs !== undefined) {
+      this.#returnMs = leftAtMs;
+      this.#startReadingAt(leftAtMs);
+    }
+    this.wake();
+  }
+
+  /** The target of the next jump has been read. */
+  get isJumpReady(): boolean {
+    return this.#jump?.isReady(this.#reachedMs, this.#hasReadAll) ?? false;
+  }
+
+  /** Jumps when `isJumpReady`: a new run begins with the packets of the target. */
+  jump(): void {
+    const prepared = this.#jump;
+    if (prepared === undefined || !this.isJumpReady) return;
+    this.#jump = undefined;
+    this.#queue = prepared.queue;
+    this.#landedMs = prepared.jump.toMs;
+    this.#runNumber += 1;
+  }
+
+  get #hasReadAll(): boolean {
+    return this.#isAtEnd || this.#hasFailed;
+  }
+
+  /** The reader is at the target of a jump. */
+  get #isAhead(): boolean {
+    return this.#jump?.leftAtMs !== undefined;
+  }
+
+  /** Where packets go. */
+  get #filling(): PacketQueue {
+    return this.#isAhead && this.#jump !== undefined ? this.#jump.queue : this.#queue;
+  }
+
+  get #isNearJump(): boolean {
+    return this.#jump?.isNear(this.readUntilMs) === true && this.#demuxer?.isSeekable === true;
+  }
+
+  get #isLow(): boolean {
+    return this.#isNearJump ? this.#queue.hasSpace : this.#filling.isLow;
+  }
+
+  get #isFull(): boolean {
+    return this.#isNearJump ? !this.#queue.hasSpace : this.#filling.isFull;
+  }
+
+  /** Reading goes on elsewhere: at the target of the jump, or where it was before a jump that was given up. */
+  get #mustTurn(): boolean {
+    if (this.#demuxer?.isSeekable !== true) return false;
+    return this.#returnMs !== undefined || this.#jump?.isNext(this.readUntilMs, this.#isAtEnd) === true;
   }
 
   /** Seeks. The queue keeps the old packets until the new ones arrive. A stream that cannot seek ignores it. */
@@ -143,6 +218,7 @@ export class PacketReader {
     if (this.#demuxer?.isSeekable === false || this.#hasFailed) return;
     const targetMs = Math.max(0, positionMs);
     this.#seekTargetMs = targetMs;
+    this.#forgetJump();
     if (!this.#isReading) {
       this.wake();
       return;
@@ -162,7 +238,8 @@ export class PacketReader {
     this.#generation += 1;
     this.#demuxer?.close();
     this.#replacement?.close();
-    this.queue.clear();
+    this.#queue.clear();
+    this.#forgetJump();
     this.#options.budget.memory.releaseAll();
   }
 
@@ -253,10 +330,14 @@ export class PacketReader {
         soughtMs = targetMs;
         continue;
       }
-      if (targetMs === undefined && this.queue.isFull) return;
+      if (targetMs === undefined && this.#mustTurn) {
+        await this.#turn(demuxer);
+        continue;
+      }
+      if (targetMs === undefined && (this.#isAtEnd || this.#isFull)) return;
       const packet = await demuxer.next();
       if (generation !== this.#generation) return;
-      if (this.#seekTargetMs !== targetMs) continue;
+      if (this.#seekTargetMs !== targetMs || this.#returnMs !== undefined) continue;
       if (targetMs !== undefined) {
         this.#land(targetMs);
         soughtMs = undefined;
@@ -265,14 +346,57 @@ export class PacketReader {
         this.#isAtEnd = true;
         this.#replacement?.close();
         this.#replacement = undefined;
-        return;
+        continue;
       }
+      if (this.#isKnown(packet)) continue;
       this.#options.tally?.onRead(packet, demuxer.stream.codec);
+      const wasReady = this.isJumpReady;
       this.#count(packet);
       this.#push(packet, demuxer.stream);
       // The first packets start the music: notify the pipeline at once, about later ones in bursts.
-      if (this.queue.length <= 2) this.#options.onProgress();
+      if (this.#queue.length <= 2 || this.isJumpReady !== wasReady) this.#options.onProgress();
     }
+  }
+
+  /** See `#mustTurn`. What is requested meanwhile comes next. */
+  async #turn(demuxer: Demuxer): Promise<void> {
+    const returnMs = this.#returnMs;
+    if (returnMs !== undefined) {
+      await demuxer.seek(returnMs);
+      if (this.#returnMs !== returnMs) return;
+      this.#returnMs = undefined;
+      this.#knownUntilMs = returnMs;
+      return;
+    }
+    const jump = this.#jump;
+    if (jump === undefined) return;
+    jump.leftAtMs = this.readUntilMs;
+    this.#startReadingAt(undefined);
+    await demuxer.seek(jump.jump.toMs);
+  }
+
+  /** `readUntilMs` undefined: a run begins there. */
+  #startReadingAt(readUntilMs: number | undefined): void {
+    this.#repacketizer.reset();
+    this.#isAtEnd = false;
+    this.#joinMs = undefined;
+    this.#knownUntilMs = undefined;
+    this.#readUntilMs = readUntilMs;
+    this.#reachedMs = readUntilMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  #forgetJump(): void {
+    this.#jump = undefined;
+    this.#returnMs = undefined;
+    this.#knownUntilMs = undefined;
+  }
+
+  /** It was read before the reader went to the target of a jump and back. */
+  #isKnown({ timestampMs }: Packet): boolean {
+    if (this.#knownUntilMs === undefined) return false;
+    if (timestampMs < this.#knownUntilMs - SAME_MOMENT_MS) return true;
+    this.#knownUntilMs = undefined;
+    return false;
   }
 
   /** The bytes end, and the link leads to others: those are opened while the buffered ones play on. */
@@ -326,7 +450,7 @@ export class PacketReader {
     const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;
     const groups = isOpus ? this.#repacketizer.push(packet.data) : undefined;
     if (groups === undefined || (groups.length === 1 && groups[0] === packet.data)) {
-      this.queue.push({ packet, stream, fromMs });
+      this.#filling.push({ packet, stream, fromMs });
       return;
     }
     groups.forEach((data, index) => {
@@ -335,7 +459,7 @@ export class PacketReader {
       const trimEndSamples = Math.max(0, packet.trimEndSamples - behindSamples);
       // End padding of long packets is more than one group: it must not be played.
       if (trimEndSamples >= FRAME_SAMPLES) return;
-      this.queue.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream, fromMs });
+      this.#filling.push({ packet: { data, timestampMs, durationMs: FRAME_MS, trimEndSamples }, stream, fromMs });
     });
   }
 
@@ -349,12 +473,8 @@ export class PacketReader {
    * The first packet of the new position has arrived: only now the old ones are dropped, so a slow seek leaves no gap.
    */
   #land(positionMs: number): void {
-    this.queue.clear();
-    this.#repacketizer.reset();
-    this.#isAtEnd = false;
-    this.#readUntilMs = undefined;
-    this.#reachedMs = Number.NEGATIVE_INFINITY;
-    this.#joinMs = undefined;
+    this.#queue.clear();
+    this.#startReadingAt(undefined);
     this.#landedMs = positionMs;
     this.#runNumber += 1;
     this.#seekTargetMs = undefined;
@@ -365,6 +485,7 @@ export class PacketReader {
     this.#isReading = false;
     this.#hasFailed = true;
     this.#seekTargetMs = undefined;
+    if (this.#filling.length === 0) this.#forgetJump();
     this.#demuxer?.close();
     this.#replacement?.close();
     this.#options.onFailure(

@@ -9,8 +9,10 @@ import type { Fade } from "../effects/fade-curve.ts";
 import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { CodecSupply } from "./codecs.ts";
+import { endsTrack, JumpList } from "./jump-list.ts";
 import { PacketReader, type PacketReaderOptions } from "./packet-reader.ts";
 import { PassablePackets } from "./passable-packets.ts";
+import type { Jump } from "./prepared-jump.ts";
 import { HISTORY_PACKETS, RecentPackets } from "./recent-packets.ts";
 import type { PacketSupply } from "./track-decoder.ts";
 import { TrackTally } from "./track-tally.ts";
@@ -51,6 +53,11 @@ export class Pipeline {
   readonly #transcoders: TranscoderSupply;
   #runNumber = 0;
   #endMs: number | undefined;
+  #jumps = new JumpList();
+  /** The next of them, and whether the track ends there. */
+  #jump: Jump | undefined;
+  #isJumpEnd = false;
+  #hasJumped = false;
   #positionMs: number;
   /** Frames of this run of packets, without the rewound ones. */
   #runFrames = 0;
@@ -112,12 +119,22 @@ export class Pipeline {
     return this.#reader.runNumber !== this.#runNumber;
   }
 
+  /** The newest run began with a jump: the frames produced before it are played to their end. */
+  get hasJumped(): boolean {
+    return this.#hasJumped;
+  }
+
+  /** Where the next jump begins; undefined without one. */
+  get nextJumpMs(): number | undefined {
+    return this.#jump?.fromMs;
+  }
+
   /**
    * True when the frames produced last would sound different now though no setting has changed since: a seek has
    * landed, or decoder and encoder have become ready for an earlier change. Until the next `produce`.
    */
   get isOutdated(): boolean {
-    if (this.hasLanded) return true;
+    if (this.hasLanded || (this.#isPastJump && this.#reader.isJumpReady)) return true;
     if (this.#transcoders.ready === undefined || this.#startsMs.length === 0) return false;
     // The start of fades was known before: the frame would be passed through again, and be outdated again.
     return this.#guard(() => !this.#chain.areSettingsNeutral) ?? false;
@@ -154,14 +171,14 @@ export class Pipeline {
   get isEnded(): boolean {
     if (this.#reader.seekTargetMs !== undefined) return false;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
-    if (this.#isBroken) return true;
+    if (this.#isBroken || (this.#isJumpEnd && this.#isJumpDue)) return true;
     if (this.#transcoder !== undefined) return this.#guard(() => this.#transcoder?.isDrained) ?? true;
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
   }
 
-  /** The requested end, and how far the newest run has been read (its start before the first packet), in track time. */
+  /** The requested end, or a jump to it, and how far the newest run has been read (its start before the first packet), in track time. */
   get bounds(): { readonly endMs: number | undefined; readonly readUntilMs: number } {
-    return { endMs: this.#endMs, readUntilMs: this.#reader.readUntilMs };
+    return { endMs: this.#isJumpEnd ? this.nextJumpMs : this.#endMs, readUntilMs: this.#reader.readUntilMs };
   }
 
   /** The reason for an empty `produce`. */
@@ -180,7 +197,22 @@ export class Pipeline {
    * stay where they are.
    */
   seek(positionMs: number): void {
-    this.#reader.seek(positionMs);
+    this.#reader.seek(this.#jumps.landingOf(positionMs));
+    if (this.#reader.seekTargetMs !== undefined) this.#jump = undefined;
+    this.#isJumpEnd = false;
+  }
+
+  /**
+   * Replaces all jumps. Each is made with the frame nearest to its start, by a 5 ms cross-fade and without a gap, or as
+   * soon as its target is ready; one to the end of the track ends it. Where a seek leads into one, it is not made, and
+   * where a seek leads to its very start, the seek leads behind it. Those before `heardMs`, where listeners are, are
+   * not made.
+   */
+  setJumps(jumps: readonly Jump[], heardMs: number): void {
+    this.#jumps = new JumpList(jumps);
+    if (this.#reader.seekTargetMs !== undefined || this.hasLanded) return;
+    // A jump that is made is not made again, though listeners have yet to hear it.
+    this.#planJump(this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs);
   }
 
   /** Takes effect at once; an end at or before the current position is ignored (protocol-v4.md section 2.8). */
@@ -243,13 +275,21 @@ export class Pipeline {
   produce(): Uint8Array | undefined {
     return this.#guard(() => {
       if (this.#isClosed) return undefined;
-      if (this.hasLanded) this.#beginRun();
+      this.#followReader();
       if (this.isEnded) return undefined;
       this.#updateSpan();
-      const frame = this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
+      let frame = this.#makeFrame();
+      if (frame === undefined && this.#mustJumpEarly) {
+        this.#makeJump();
+        frame = this.#makeFrame();
+      }
       this.#reader.wake();
       return frame;
     });
+  }
+
+  #makeFrame(): Uint8Array | undefined {
+    return this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
   }
 
   /**
@@ -272,7 +312,7 @@ export class Pipeline {
   canRender(): boolean {
     const canRender = this.#guard(() => {
       if (this.#isClosed) return false;
-      if (this.hasLanded) this.#beginRun();
+      this.#followReader();
       if (this.isEnded) return false;
       const head = this.#reader.queue.peek();
       if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
@@ -319,13 +359,51 @@ export class Pipeline {
     this.#chain.close();
   }
 
-  /** A seek has landed: from here on packets belong to another position. */
+  /** Where a seek has landed, or a jump is due and can be made, the next frame is of another position. */
+  #followReader(): void {
+    if (this.hasLanded) {
+      this.#hasJumped = false;
+      this.#beginRun();
+    } else if (this.#isJumpDue && this.#reader.isJumpReady) this.#makeJump();
+  }
+
+  #makeJump(): void {
+    this.#reader.jump();
+    this.#hasJumped = true;
+    this.#beginRun();
+  }
+
+  /** The next frame is nearer to the start of the jump than the one after it. */
+  get #isJumpDue(): boolean {
+    return this.#jump !== undefined && this.#positionMs + (FRAME_MS / 2) * this.rate > this.#jump.fromMs;
+  }
+
+  /** Frames behind the start of the jump have been produced. */
+  get #isPastJump(): boolean {
+    return this.#jump !== undefined && this.#positionMs - (FRAME_MS / 2) * this.rate > this.#jump.fromMs;
+  }
+
+  /** What has been read before the jump does not reach to its start. */
+  get #mustJumpEarly(): boolean {
+    return this.#reader.isJumpReady && this.#reader.queue.length === 0 && this.stallReason === "input";
+  }
+
+  #planJump(fromMs: number): void {
+    this.#jump = this.#jumps.nextFrom(fromMs);
+    this.#isJumpEnd = false;
+    if (this.#jump === undefined) this.#reader.prepareJump(undefined);
+    else this.#updateSpan();
+    this.#reader.wake();
+  }
+
+  /** A seek has landed, or a jump was made: from here on packets belong to another position. */
   #beginRun(): void {
     this.#runNumber = this.#reader.runNumber;
     this.#recent.clear();
     this.#runFrames = 0;
     this.#startsMs.length = 0;
     this.#positionMs = this.#reader.landedMs;
+    this.#planJump(this.#positionMs);
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return;
     this.#transcoder?.jumpTo(this.#alignedStartMs());
   }
@@ -470,6 +548,11 @@ export class Pipeline {
   #updateSpan(): void {
     const neededMs = this.#endMs ?? Number.POSITIVE_INFINITY;
     this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? neededMs);
+    const jump = this.#jump;
+    if (jump === undefined) return;
+    this.#isJumpEnd = endsTrack(jump, this.#span.endMs);
+    if (this.#isJumpEnd) this.#span.endMs = Math.min(this.#span.endMs, jump.fromMs);
+    this.#reader.prepareJump(this.#isJumpEnd ? undefined : jump);
   }
 
   /** The error boundary around decoder, filters and encoder: their errors fail this track only. */

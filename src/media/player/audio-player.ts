@@ -7,6 +7,7 @@ import { type AudioState, PLAYER_COUNTERS } from "../../bridge/audio-metrics.ts"
 import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlainEvent } from "../../bridge/channel.ts";
 import type { PlayCommand, PlayerId, SeekCommand, SeekId, TrackId, VoiceId } from "../../bridge/commands.ts";
+import type { Marker } from "../../bridge/markers.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { PlayerReport } from "../../bridge/worker-report.ts";
@@ -14,6 +15,7 @@ import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { AccountBuckets } from "../../lib/account-buckets.ts";
 import type { Owner } from "../../lib/owners.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
+import { FRAME_MS } from "../format/audio-format.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
 import type { VoiceGate } from "../voice/frame-sink.ts";
@@ -23,10 +25,19 @@ import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
 import { FrameSlot } from "./frame-slot.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { PlayerTracks } from "./player-tracks.ts";
-import { audioOf, stallCauseOf, type TrackContext, takeReopened, takeUsedMs } from "./playing-track.ts";
+import {
+  aimJumps,
+  audioOf,
+  type PlayingTrack,
+  stallCauseOf,
+  type TrackContext,
+  takeReopened,
+  takeUsedMs,
+} from "./playing-track.ts";
 import { PositionReporter } from "./position-reporter.ts";
 import { RenderPlacement } from "./render-placement.ts";
 import { StallRepair } from "./stall-repair.ts";
+import { TrackMarkers } from "./track-markers.ts";
 import { UnsentFrames } from "./unsent-frames.ts";
 import { VoiceOutput } from "./voice-output.ts";
 
@@ -191,10 +202,82 @@ export class AudioPlayer implements LoopMember {
   seek(command: SeekCommand): void {
     const track = this.#tracks.current;
     if (track?.trackId !== command.trackId) return;
+    this.#checkMarkers();
     track.seekId = command.seekId;
-    track.pipeline.seek(command.positionMs);
+    this.#goTo(track, command.positionMs, command.positionMs);
+  }
+
+  /** `fromMs`: the target of a seek, or where a segment is left that is skipped. */
+  #goTo({ pipeline, markers }: PlayingTrack, positionMs: number, fromMs: number): void {
+    pipeline.seek(positionMs);
+    if (pipeline.seekTargetMs !== undefined) markers?.onSeek(fromMs, pipeline.seekTargetMs);
     if (this.#isPaused) this.#slot.clear();
     this.#positions.jump();
+  }
+
+  /** Replaces the markers of a track, at most MARKERS_MAX; ignored like a seek. */
+  setMarkers(trackId: TrackId, given: readonly Marker[]): void {
+    const track = this.#tracks.current;
+    if (track?.trackId !== trackId) return;
+    if (track.markers === undefined && given.length === 0) return;
+    const { clock, send } = this.#context;
+    const { playerId } = this;
+    track.markers ??= new TrackMarkers({
+      clock,
+      report: (passed) => send({ type: "markersPassed", playerId, trackId, seekId: track.seekId, passed }),
+    });
+    const isStream = track.command.lengthMs === undefined;
+    const positionMs = this.#markedUntilMs(track);
+    const landingMs = track.markers.replace(given, positionMs);
+    aimJumps(track, positionMs);
+    if (landingMs !== undefined && !isStream) this.#goTo(track, landingMs, positionMs);
+    // Frames from behind the start of a segment are made already.
+    else if (this.#tracks.areBehindJump) this.#unsent.remake();
+  }
+
+  /** Markers before it have been passed. Those before a jump are, once it is sent. */
+  #markedUntilMs({ pipeline, offsetMs, sentRun }: PlayingTrack): number {
+    const positionMs = this.position?.positionMs ?? 0;
+    const hasSentJump = pipeline.hasJumped && pipeline.runNumber === sentRun;
+    return hasSentJump ? Math.max(positionMs, pipeline.landedMs + offsetMs) : positionMs;
+  }
+
+  /** Reports the markers that listeners have reached. */
+  #checkMarkers(): void {
+    const track = this.#tracks.current;
+    if (track?.markers?.areAhead !== true) return;
+    const { heardMs } = this.#positions;
+    if (heardMs !== undefined) track.markers.onHeard(heardMs, track.pipeline.rate);
+  }
+
+  /** The frame that is sent now is the first behind a jump. */
+  #onJump(track: PlayingTrack): void {
+    const { pipeline, offsetMs, markers } = track;
+    const { untilMs, epochMs } = this.#positions.sent;
+    markers?.onJump({ fromMs: untilMs, toMs: pipeline.landedMs + offsetMs }, { epochMs, rate: pipeline.rate });
+    this.#positions.turn();
+  }
+
+  /** The other worker reports those from where it starts. */
+  #leaveMarkers(): void {
+    const { startMs } = this.placement;
+    const track = this.#tracks.current;
+    if (track?.markers === undefined || startMs === undefined) return;
+    const { rate } = track.pipeline;
+    const { untilMs, epochMs } = this.#positions.sent;
+    track.markers.onJump({ fromMs: startMs, toMs: startMs }, { epochMs: epochMs - (untilMs - startMs) / rate, rate });
+  }
+
+  /** The track is over: listeners have heard all that was sent. */
+  #finish(track: PlayingTrack): void {
+    const { markers, pipeline, offsetMs, hasBeenAudible } = track;
+    if (markers !== undefined && hasBeenAudible) {
+      // Its end may lie half a frame before the marker that ends it.
+      const { untilMs } = this.#positions.sent;
+      const endMs = Math.min(untilMs + FRAME_MS * pipeline.rate, (pipeline.bounds.endMs ?? 0) + offsetMs);
+      markers.onHeard(Math.max(untilMs, endMs), pipeline.rate);
+    }
+    this.#tracks.finish(track);
   }
 
   setEnd(trackId: TrackId, endMs: number | undefined): void {
@@ -316,6 +399,7 @@ export class AudioPlayer implements LoopMember {
   send(deadlineMs: number): void {
     if (this.#hasAudio) this.#sendAudio(deadlineMs);
     else this.#sendSilence(deadlineMs);
+    this.#checkMarkers();
   }
 
   /** Also called whenever a frame may have become available. */
@@ -335,7 +419,7 @@ export class AudioPlayer implements LoopMember {
       if (!this.#hasAudio) this.#goSilent();
     } else if (this.#slot.track !== track) {
       const isOver = track.pipeline.isEnded && (!this.#isPaused || track.hasFailed);
-      if (isOver && this.#output.sink.isDrained) this.#tracks.finish(track);
+      if (isOver && this.#output.sink.isDrained) this.#finish(track);
     } else if (!this.#isPaused && this.#gate !== "down" && track.pipeline.isEnding) this.#tracks.finishEarly(track);
   }
 
@@ -361,6 +445,7 @@ export class AudioPlayer implements LoopMember {
   checkHealth(worker: CpuQuotaCheck): void {
     if (this.#isClosed) return;
     this.#stallRepair.check({ isPaused: this.#isPaused });
+    this.#checkMarkers();
     const track = this.#tracks.current;
     const isFlowing = this.#isPaused || this.#slot.track === track;
     const found = this.#health.check(worker, { track, hasVoice: this.#gate !== "down", isFlowing });
@@ -402,6 +487,7 @@ export class AudioPlayer implements LoopMember {
     track.hasBeenAudible = true;
     const { pipeline } = track;
     if (pipeline.seekTargetMs !== undefined || pipeline.runNumber !== runNumber) return;
+    if (track.sentRun !== runNumber && pipeline.hasJumped) this.#onJump(track);
     track.sentRun = runNumber;
     this.#positions.advance(endMs, { rate: pipeline.rate, dueMs });
   }
@@ -448,6 +534,7 @@ export class AudioPlayer implements LoopMember {
 
   /** The first frame of another worker has arrived; until it is due, the audio made here is played. */
   #releaseAudio(framesTooMany: number): number {
+    this.#leaveMarkers();
     const revokedCount = this.#output.revoke(framesTooMany);
     this.watch.onRevoked(revokedCount);
     const released = this.#tracks.release();

@@ -139,6 +139,12 @@ export class PlayerTracks {
     return this.#leaving === undefined && this.#current?.pipeline.isOutdated === true;
   }
 
+  /** Frames from behind the start of a jump were produced. */
+  get areBehindJump(): boolean {
+    const { nextJumpMs, positionMs } = this.#current?.pipeline ?? {};
+    return nextJumpMs !== undefined && positionMs !== undefined && positionMs > nextJumpMs;
+  }
+
   /** Listeners got a silence frame instead of audio. */
   onSilenceSent(): void {
     this.#current?.pipeline.onSilenceSent();

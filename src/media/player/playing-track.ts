@@ -12,11 +12,14 @@ import type { TrackTally } from "../pipeline/track-tally.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { CpuQuotaWatch } from "./cpu-quota-watch.ts";
 import type { TrackEnd } from "./early-end.ts";
+import type { TrackMarkers } from "./track-markers.ts";
 
 /** How far ahead another worker takes over: the time that opening a track there may take. */
 const HAND_OVER_AHEAD_MS = 2000;
 /** A shorter rest is not worth moving. */
 const REST_MS_MIN = 10_000;
+/** Nor is one on the way to where the other worker takes over. */
+const JUMP_MS_MIN = 10_000;
 /** Wait before the next attempt, because opening the track there is expensive. */
 const STAY_MS = 5000;
 
@@ -30,6 +33,8 @@ export interface PlayingTrack {
   /** Added to the pipeline's track times: a stream that was opened again counts from 0 there. */
   offsetMs: number;
   seekId: SeekId;
+  /** Undefined: it has never had any. */
+  markers: TrackMarkers | undefined;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   sentRun: number;
   /** Some of its audio has been sent (or dropped because the channel was empty). */
@@ -72,6 +77,7 @@ export function startTrack(
     cpuQuota: new CpuQuotaWatch(clock, budget),
     offsetMs: 0,
     seekId: 0,
+    markers: undefined,
     sentRun: 0,
     hasBeenAudible: false,
     hasFailed: false,
@@ -110,6 +116,12 @@ export function reopenTrack(
   track.sentRun = 0;
   track.usedBeforeMs = 0;
   track.reopenedBefore = 0;
+  aimJumps(track, positionMs);
+}
+
+/** Gives the pipeline the jumps of the markers, for listeners at `positionMs`. A stream has none. */
+export function aimJumps({ command, markers, pipeline, offsetMs }: PlayingTrack, positionMs: number): void {
+  if (markers !== undefined && command.lengthMs !== undefined) pipeline.setJumps(markers.jumps, positionMs - offsetMs);
 }
 
 /** Its remaining time is known, and no seek is pending. */
@@ -117,6 +129,8 @@ export function canContinueElsewhere({ pipeline, command, ...track }: PlayingTra
   if (!track.hasBeenAudible || track.hasFailed || nowMs < track.staysUntilMs) return false;
   if (pipeline.seekTargetMs !== undefined) return false;
   const { lengthMs = 0, endMs = lengthMs } = command;
+  const jumpMs = pipeline.nextJumpMs ?? Number.POSITIVE_INFINITY;
+  if (jumpMs - pipeline.positionMs < JUMP_MS_MIN) return false;
   return Math.min(lengthMs, endMs) - pipeline.positionMs > HAND_OVER_AHEAD_MS + REST_MS_MIN;
 }
 
@@ -126,9 +140,14 @@ export function keepHere(track: PlayingTrack, nowMs: number): void {
 }
 
 /** What another worker needs to continue the track a little ahead of its position. */
-export function remoteTrackOf({ command, pipeline, seekId }: PlayingTrack): Pick<RemoteTrack, "play" | "seekId"> {
+export function remoteTrackOf({
+  command,
+  pipeline,
+  seekId,
+  markers,
+}: PlayingTrack): Pick<RemoteTrack, "play" | "seekId" | "markers"> {
   const startMs = pipeline.positionMs + HAND_OVER_AHEAD_MS * pipeline.rate;
-  return { play: { ...command, startMs, isPaused: false }, seekId };
+  return { play: { ...command, startMs, isPaused: false }, seekId, markers: markers?.continuedAt(startMs) ?? [] };
 }
 
 /** How its audio is made now, and what it holds. */
@@ -151,7 +170,7 @@ export function endOf({ command, pipeline, seekId, hasFailed }: PlayingTrack, re
     lengthMs: command.lengthMs,
     startMs: landedMs,
     positionMs: positionMs + restMs,
-    isSought: seekId > 0,
+    isSought: seekId > 0 || pipeline.hasJumped,
     hasFailed,
     tally,
   };

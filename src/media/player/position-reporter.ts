@@ -21,7 +21,7 @@ interface LocatedTrack {
   readonly offsetMs: number;
   /** The pipeline's run (see `Pipeline.runNumber`) of the frame sent last. */
   readonly sentRun: number;
-  readonly pipeline: Pick<Pipeline, "runNumber" | "seekTargetMs" | "landedMs">;
+  readonly pipeline: Pick<Pipeline, "runNumber" | "seekTargetMs" | "landedMs" | "hasJumped">;
 }
 
 interface PositionReporterOptions {
@@ -37,6 +37,9 @@ export class PositionReporter {
   /** Track time that has been sent, and the deadline of its last frame. */
   #sentUntilMs = 0;
   #sentAtMs = 0;
+  /** The same before the last jump within the track: frames from before it are sent ahead, too. */
+  #jumpUntilMs = 0;
+  #jumpAtMs = Number.NEGATIVE_INFINITY;
   /** The rate last reported to the main thread. */
   #reportedRate = 0;
   #reportedMs = 0;
@@ -51,30 +54,57 @@ export class PositionReporter {
     const { playerId, clock, locate } = this.#options;
     const track = locate();
     if (track === undefined) return undefined;
-    const { trackId, seekId, offsetMs, sentRun, pipeline } = track;
-    const hasJumped = pipeline.runNumber !== sentRun;
-    const landingMs = pipeline.seekTargetMs ?? (hasJumped ? pipeline.landedMs : undefined);
-    const agoMs = this.#reportedRate === 0 ? 0 : clock.now() - this.#sentAtMs;
-    // Frames sent ahead have not been played yet.
-    const aheadMs = Math.max(0, -agoMs) * this.#reportedRate;
+    const { trackId, seekId, offsetMs } = track;
+    const landingMs = landingOf(track);
+    const agoMs = this.#reportedRate === 0 ? 0 : Math.max(0, clock.now() - this.#sentAtMs);
     return {
       playerId,
       trackId,
       seekId,
-      positionMs: landingMs === undefined ? this.#sentUntilMs - aheadMs : landingMs + offsetMs,
-      epochMs: clock.epochMs() - Math.max(0, agoMs),
+      positionMs: landingMs === undefined ? this.#heardMs : landingMs + offsetMs,
+      epochMs: clock.epochMs() - agoMs,
       rate: this.#reportedRate,
     };
+  }
+
+  /** What listeners hear now; undefined without a track, and until the first frame behind a seek has been sent. */
+  get heardMs(): number | undefined {
+    const track = this.#options.locate();
+    return track === undefined || landingOf(track) !== undefined ? undefined : this.#heardMs;
+  }
+
+  /** Frames sent ahead have not been played yet. */
+  get #heardMs(): number {
+    if (this.#reportedRate === 0) return this.#sentUntilMs;
+    const nowMs = this.#options.clock.now();
+    // Until the first frame behind the jump is due.
+    if (nowMs < this.#jumpAtMs + FRAME_MS)
+      return this.#jumpUntilMs - Math.max(0, this.#jumpAtMs - nowMs) * this.#reportedRate;
+    return this.#sentUntilMs - Math.max(0, this.#sentAtMs - nowMs) * this.#reportedRate;
+  }
+
+  /** How far the track has been sent, and when its last frame is over, Unix epoch milliseconds. */
+  get sent(): { readonly untilMs: number; readonly epochMs: number } {
+    const { clock } = this.#options;
+    return { untilMs: this.#sentUntilMs, epochMs: clock.epochMs() + this.#sentAtMs - clock.now() };
+  }
+
+  /** The next frame is behind a jump within the track; those sent so far are played. */
+  turn(): void {
+    this.#jumpUntilMs = this.#sentUntilMs;
+    this.#jumpAtMs = this.#sentAtMs;
   }
 
   /** A track begins; the main thread assumes that it stands still at its start. */
   begin(startMs: number): void {
     this.#sentUntilMs = startMs;
+    this.#jumpAtMs = Number.NEGATIVE_INFINITY;
     this.#reportedRate = 0;
   }
 
   /** A seek has been requested. */
   jump(): void {
+    this.#jumpAtMs = Number.NEGATIVE_INFINITY;
     this.#reportedRate = 0;
     this.#send();
   }
@@ -110,4 +140,10 @@ export class PositionReporter {
     this.#reportedAtMs = Math.min(this.#sentAtMs, this.#options.clock.now());
     this.#options.send(report);
   }
+}
+
+/** Where it is about to be, after a seek; undefined: it is where it was sent to. */
+function landingOf({ sentRun, pipeline }: LocatedTrack): number | undefined {
+  const { seekTargetMs, runNumber, landedMs, hasJumped } = pipeline;
+  return seekTargetMs ?? (runNumber === sentRun || hasJumped ? undefined : landedMs);
 }

@@ -38,6 +38,11 @@ export class RenderPlacement {
     return this.#handOver?.isHandedOver === true;
   }
 
+  /** Track time from which the other worker's audio is; undefined without one. */
+  get startMs(): number | undefined {
+    return this.#handOver?.startMs;
+  }
+
   /** Another worker could continue the track, and none renders it or is about to. */
   get canHandOver(): boolean {
     return this.#handOver === undefined && this.#options.remoteTrack() !== undefined;

@@ -170,6 +170,8 @@ describe("a song whose audio moves to another worker", () => {
 
   it("a moved song loses nothing when its render worker is faster than its own next frame", async () => {
     play();
+    const markers = range(1, 500).map((id) => ({ id, positionMs: 2000 + id * 2, skipToMs: undefined, isDone: false }));
+    post({ type: "setMarkers", playerId: OWNER_ID, trackId: 7, markers });
     await tick(20);
     const { port1, port2 } = new MessageChannel();
     let next = 0;
@@ -181,8 +183,12 @@ describe("a song whose audio moves to another worker", () => {
       port1.postMessage({ type: "frame", opus: PACKETS[next]?.data, dueEpochMs });
     post({ type: "handOver", playerId: OWNER_ID, port: port2 });
     await tick(110);
-    expect(namesOf(events.owner)).toEqual(["handedOver"]);
+    expect(new Set(namesOf(events.owner))).toEqual(new Set(["markersPassed", "handedOver"]));
     expect(voice.received).toEqual(range(0, next));
+    const passed = events.owner.flatMap((event) => (event.type === "markersPassed" ? event.passed : []));
+    expect(passed.map(({ id }) => id)).toEqual(range(1, (next * FRAME_MS - 2000) / 2 - 1));
+    const stepsMs = passed.slice(1).map(({ epochMs }, index) => Math.abs(epochMs - passed[index]!.epochMs - 2));
+    expect(Math.max(...stepsMs)).toBeLessThan(FRAME_MS);
     port1.close();
   });
 
@@ -217,6 +223,37 @@ describe("a song whose audio moves to another worker", () => {
     expect(events.renderer.find(({ type }) => type === "position")).toMatchObject({
       report: { trackId: 7, seekId: 3 },
     });
+  });
+
+  it("a moved song reports each of its markers once, and skips its segments on the render worker", async () => {
+    const marks = range(1, 290).map((id) => ({ id, positionMs: 2000 + id * 3, skipToMs: undefined, isDone: false }));
+    const segment = { id: 300, positionMs: 20_400, skipToMs: 25_000, isDone: false };
+    play();
+    post({ type: "setMarkers", playerId: OWNER_ID, trackId: 7, markers: [...marks, segment] });
+    await tick(20);
+    handOver();
+    await tick(1100);
+    expect(voice.received.slice(0, 1100)).toEqual([...range(0, 1019), ...range(1250, 1329)]);
+    const passed = [events.owner, events.renderer].map((list) =>
+      list.flatMap((event) => (event.type === "markersPassed" ? event.passed : [])),
+    );
+    expect(passed.flat().map(({ id, outcome }) => `${id} ${outcome}`)).toEqual(
+      [...range(1, 290), 300].map((id) => `${id} reached`),
+    );
+    expect(passed.map(({ length }) => length > 10)).toEqual([true, true]);
+    const stepsMs = passed.flat().map(({ epochMs }, index, all) => epochMs - (all[index - 1]?.epochMs ?? epochMs));
+    expect(stepsMs.slice(1, 290).filter((stepMs) => Math.abs(stepMs - 3) > FRAME_MS)).toEqual([]);
+  });
+
+  it("a song does not move while it is about to skip a segment", async () => {
+    play();
+    const segment = { id: 1, positionMs: 4000, skipToMs: 8000, isDone: false };
+    post({ type: "setMarkers", playerId: OWNER_ID, trackId: 7, markers: [segment] });
+    await tick(20);
+    handOver();
+    await tick(250);
+    expect(namesOf(events.owner)).toEqual(["handOverFailed", "markersPassed"]);
+    expect(voice.received.slice(0, 220)).toEqual([...range(0, 199), ...range(400, 419)]);
   });
 
   it("a moved song waits while the voice connection holds, and continues where it was", async () => {

@@ -3,7 +3,7 @@ import type { PositionReport } from "../../../../src/bridge/position-report.ts";
 import { PositionReporter } from "../../../../src/media/player/position-reporter.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
-const PIPELINE = { runNumber: 0, seekTargetMs: undefined, landedMs: 0 };
+const PIPELINE = { runNumber: 0, seekTargetMs: undefined, landedMs: 0, hasJumped: false };
 
 function playing() {
   const clock = new FakeClock();
