@@ -11,6 +11,7 @@ import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
+import type { FilterFaultReport } from "./control/players/filter-faults.ts";
 import { Player } from "./control/players/player.ts";
 import { SharedIncidents } from "./control/players/shared-incidents.ts";
 import { UpdateTimer } from "./control/players/update-timer.ts";
@@ -42,6 +43,7 @@ import { loadToJson, overloadToJson } from "./observability/status/node-load.ts"
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
+import { PluginFilters } from "./plugin-host/manage/plugin-filters.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
@@ -192,6 +194,7 @@ async function buildParts(
     dataFolder: config.plugins.dataPath,
     allowedFor,
   });
+  const pluginFilters = new PluginFilters({ list: () => plugins.filters, logger });
   if (routePlanner !== undefined) routePlanner.sourceHosts = () => plugins.sourceHosts;
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
@@ -207,6 +210,7 @@ async function buildParts(
     routes: routePlanner,
     links: plugins,
   });
+  plugins.onOffersChanged = () => workers.setFilterModules(pluginFilters.modules);
   const probePool = new ProbePool({
     entry: probeEntry,
     heapMegabytesMax: PROBE_HEAP_MEGABYTES_MAX,
@@ -241,14 +245,23 @@ async function buildParts(
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) => {
-      const shared = { tracks, fallbacks, updateTimer, deadlyTracks, sharedIncidents };
+      const onFilterFault = (fault: FilterFaultReport) => pluginFilters.onFault(fault);
+      const shared = { tracks, fallbacks, updateTimer, deadlyTracks, sharedIncidents, onFilterFault };
       return new Player({ ...options, ...shared, workers, clock, logger, voiceConnectTimeoutMs });
     },
   });
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
-    return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
+    const { names: filterNames } = pluginFilters;
+    return createInfo({
+      ...build,
+      version: VERSION,
+      sourceNames,
+      filterNames,
+      disabledFilters,
+      plugins: plugins.infos,
+    });
   };
   const readStats = () => sessions.stats();
   const readLoad = () => {
@@ -303,6 +316,7 @@ async function buildParts(
     clock,
     logger,
     disabledFilters,
+    moduleFilters: pluginFilters,
     routePlanner,
     password,
     sources,

@@ -81,6 +81,14 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly share: number;
     }
+  /** A filter of a plugin was removed from its track because of a fault. Maybe more than once. */
+  | {
+      readonly type: "filterRemoved";
+      readonly playerId: PlayerId;
+      readonly filter: string;
+      readonly reason: "failed" | "invalidSamples" | "tooSlow";
+      readonly message: string;
+    }
   /** Sent whenever it changes other than by time; otherwise it comes with the `workerReport`. */
   | { readonly type: "position"; readonly report: PositionReport }
   /**

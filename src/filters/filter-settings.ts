@@ -33,7 +33,10 @@ export interface FilterSettings extends SettingsByName<ProtocolFilterName> {
   readonly pluginFilters?: PluginFilterSettings;
 }
 
-/** What stands in `pluginFilters`. */
+/** The settings of a filter of a plugin, by the schema that the plugin declares. */
+export type ModuleFilterSettings = Readonly<Record<string, number | boolean | string>>;
+
+/** What stands in `pluginFilters`; other names are those of filters of plugins (`moduleSettingsIn`). */
 export interface PluginFilterSettings extends SettingsByName<"high-pass" | "low-pass" | "normalization"> {
   readonly tonearm?: SettingsByName<TonearmFilterName>;
   /** Of LavaDSPX, or of lavalink-filter-plugin. */
@@ -58,6 +61,14 @@ export const LAVALINK_PLUGIN_FILTERS = {
   reverb: ["lavalink-filter-plugin"],
 } as const satisfies Partial<Readonly<Record<keyof PluginFilterSettings, readonly string[]>>>;
 
+/** Names that stand in `pluginFilters`, or beside them in v3, and mean something else. */
+const RESERVED_NAMES = ["pluginFilters", "lavalink-filter-plugin", "op", "guildId"];
+
+/** True for names that filters of plugins cannot have. */
+export function isReservedFilterName(name: string): boolean {
+  return RESERVED_NAMES.includes(name) || SWITCHED_FILTER_NAMES.includes(name);
+}
+
 /** Every filter that can be switched off or allowed by its name; Tonearm's own are one. */
 export const SWITCHED_FILTER_NAMES: readonly string[] = [
   ...PROTOCOL_FILTER_NAMES,
@@ -80,6 +91,24 @@ export function settingsIn<Name extends FilterName>(filters: FilterSettings, nam
       ? pluginFilters?.tonearm
       : pluginFilters && lavalinkPluginFilters(pluginFilters);
   return group?.[name];
+}
+
+/** The settings that a client sent for a filter of a plugin; undefined when it sent none. */
+export function moduleSettingsIn({ pluginFilters }: FilterSettings, name: string): ModuleFilterSettings | undefined {
+  if (pluginFilters === undefined || isReservedFilterName(name)) return undefined;
+  return (pluginFilters as Readonly<Record<string, ModuleFilterSettings>>)[name]; // all others are of plugins
+}
+
+/** The names of the filters of plugins that a client has set. */
+export function moduleFiltersIn({ pluginFilters = {} }: FilterSettings): readonly string[] {
+  return Object.keys(pluginFilters).filter((name) => !isReservedFilterName(name));
+}
+
+/** The same settings without that filter of a plugin. */
+export function withoutModuleFilter(filters: FilterSettings, name: string): FilterSettings {
+  const { pluginFilters = {}, ...others } = filters;
+  const rest = Object.entries(pluginFilters).filter(([other]) => other !== name);
+  return rest.length === 0 ? others : { ...others, pluginFilters: Object.fromEntries(rest) };
 }
 
 /** By their names in the table. */

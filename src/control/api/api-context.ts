@@ -6,6 +6,7 @@ import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json } from "../../plugin-api/plugin.ts";
 import type { Limits } from "../access/identity.ts";
+import type { ModuleFilters } from "../players/filter-faults.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -61,6 +62,8 @@ export interface ApiContext {
   readonly slicer: TaskSlicer;
   /** Names of filters that the configuration has switched off. */
   readonly disabledFilters: ReadonlySet<string>;
+  /** The filters of plugins. Default: none. */
+  readonly moduleFilters?: ModuleFilters | undefined;
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readonly sources: SourceControl;

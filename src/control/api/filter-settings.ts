@@ -5,12 +5,17 @@
 import type { FilterEntry } from "../../filters/filter-entry.ts";
 import {
   type FilterSettings,
+  isReservedFilterName,
+  type ModuleFilterSettings,
   type PluginFilterSettings,
   PROTOCOL_FILTER_NAMES,
   type SettingsOf,
+  SWITCHED_FILTER_NAMES,
 } from "../../filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../filters/filter-table.ts";
-import type { FiltersBody } from "../protocol/filter-schemas.ts";
+import type { ModuleFilters } from "../players/filter-faults.ts";
+import { type FiltersBody, moduleFilterBody } from "../protocol/filter-schemas.ts";
+import { ApiError } from "./api-error.ts";
 import { checkFilters } from "./filter-ranges.ts";
 
 const {
@@ -24,22 +29,31 @@ const FLAT = { ...lavadspx, reverb };
 /** By their names in `pluginFilters["lavalink-filter-plugin"]`. */
 const NESTED = { echo, reverb };
 
+const NO_FILTERS: ModuleFilters = { find: () => undefined };
+
 type PluginFiltersBody = NonNullable<FiltersBody["pluginFilters"]>;
 type EchoSettings = SettingsOf<"lavadspx.echo"> | SettingsOf<"lavalink-filter-plugin.echo">;
 
 /** The names of the filters in the body, as they can be switched off: Tonearm's own are one. */
-export function filtersIn(body: FiltersBody): readonly string[] {
+export function filtersIn(body: FiltersBody, moduleFilters = NO_FILTERS): readonly string[] {
   const { "lavalink-filter-plugin": nested, ...flat } = body.pluginFilters ?? {};
   const ofPlugins = [...Object.entries(flat), ...Object.entries(nested ?? {})];
-  const names = ofPlugins.filter(([, settings]) => settings !== undefined).map(([name]) => name);
+  const names = ofPlugins
+    .filter(([, settings]) => settings !== undefined)
+    .map(([name]) => name)
+    .filter((name) => SWITCHED_FILTER_NAMES.includes(name) || moduleFilters.find(name) !== undefined);
   return [...PROTOCOL_FILTER_NAMES.filter((name) => body[name] !== undefined), ...new Set(names)];
 }
 
 /** Every present filter with all members, as it is stored and echoed. Throws a 400 that names field and range. */
-export function checkedFilterSettings(body: FiltersBody): FilterSettings {
+export function checkedFilterSettings(body: FiltersBody, moduleFilters = NO_FILTERS): FilterSettings {
   const settings = present(FILTER_TABLE.protocol, body);
   checkFilters(settings, FILTER_TABLE.protocol, "filters");
-  const pluginFilters = checkedPluginFilters(body.pluginFilters ?? {});
+  const { pluginFilters: ofPlugins } = body;
+  const pluginFilters = {
+    ...checkedPluginFilters(ofPlugins ?? {}),
+    ...checkedModuleFilters(ofPlugins ?? {}, moduleFilters),
+  };
   return isEmpty(pluginFilters) ? settings : { ...settings, pluginFilters };
 }
 
@@ -59,6 +73,26 @@ function checkedPluginFilters(body: PluginFiltersBody): PluginFilterSettings {
     ...(body.echo && checkedEcho(body.echo, path)),
     ...(!isEmpty(ofFilterPlugin) && { "lavalink-filter-plugin": ofFilterPlugin }),
   };
+}
+
+/** Of plugins. Those that no plugin has are dropped, as the published server does. */
+function checkedModuleFilters(
+  body: Readonly<Record<string, unknown>>,
+  moduleFilters: ModuleFilters,
+): Readonly<Record<string, ModuleFilterSettings>> {
+  const entries = Object.entries(body).flatMap(([name, value]) => {
+    const filter = value === null || isReservedFilterName(name) ? undefined : moduleFilters.find(name);
+    if (filter === undefined) return [];
+    const path = `filters.pluginFilters.${name}`;
+    if (filter.trouble !== undefined) throw new ApiError(400, `${path} cannot be set: ${filter.trouble}`);
+    const { data: settings, error } = moduleFilterBody(filter.entry).safeParse(value);
+    const [problem] = error?.issues ?? [];
+    if (problem !== undefined) throw new ApiError(400, `${[path, ...problem.path].join(".")}: ${problem.message}`);
+    if (!settings) return [];
+    checkFilters({ [name]: settings }, { [name]: filter.entry }, "filters.pluginFilters");
+    return [[name, settings] as const];
+  });
+  return Object.fromEntries(entries);
 }
 
 function checkedEcho(

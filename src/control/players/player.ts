@@ -8,7 +8,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
-import { activeFilterNames } from "../../filters/filter-settings.ts";
+import { activeFilterNames, moduleFiltersIn, withoutModuleFilter } from "../../filters/filter-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
@@ -23,6 +23,7 @@ import type {
   WorkerHandle,
 } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
+import { FILTER_FAULTS, type FilterFaultReport } from "./filter-faults.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
 import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
@@ -51,6 +52,8 @@ interface PlayerOptions extends PlayerOwner {
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
   readonly sharedIncidents: SharedIncidents;
+  /** A filter of a plugin was removed from it. */
+  readonly onFilterFault?: ((fault: FilterFaultReport) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long an update waits for the voice connection before it is answered all the same. */
@@ -257,6 +260,12 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#diagnosis.onWorkerLost({ isAudible: this.isPlaying && loaded?.hasBeenAudible === true });
     loaded?.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" });
     if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
+    if (attribution.kind === "none") return;
+    // It may have been the filter, which must not stop the next worker as well.
+    for (const filter of moduleFiltersIn(this.#intent.value.filters)) {
+      const message = "the player stopped an audio worker, maybe in this filter: it continues without it";
+      this.#removeFilter({ filter, reason: "workerLost", message });
+    }
   }
 
   get isSuspect(): boolean {
@@ -267,6 +276,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     if (event.type === "playerReport") this.#onReport(event.report);
     else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
     else if (event.type === "position") this.#onPosition(event.report);
+    else if (event.type === "filterRemoved") this.#removeFilter(event);
     else this.#track.onWorkerEvent(event);
   }
 
@@ -404,6 +414,16 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#intent.replace({ filters });
     this.#send({ type: "setFilters", filters });
     this.sendPlayerUpdate();
+  }
+
+  /** Its worker leaves it out already. */
+  #removeFilter({ filter, reason, message }: Omit<FilterFaultReport, "guildId">): void {
+    const { filters } = this.#intent.value;
+    // Two tracks that are audible at once report it twice.
+    if (!moduleFiltersIn(filters).includes(filter)) return;
+    this.#options.onFilterFault?.({ filter, reason, message, guildId: this.guildId });
+    this.#sendEvent({ type: "FilterRemovedEvent", filter, reason, message: FILTER_FAULTS[reason] });
+    this.#setFilters(withoutModuleFilter(filters, filter));
   }
 
   #onVoiceClosed(code: number, reason: string, isByRemote: boolean): void {

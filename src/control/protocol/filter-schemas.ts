@@ -13,6 +13,7 @@ import type {
 import type {
   FilterName,
   FilterSettings,
+  ModuleFilterSettings,
   ProtocolFilterName,
   SettingsOf,
   TonearmFilterName,
@@ -52,8 +53,8 @@ const eitherEcho = z.object({
   decay: float32Field.prefault(0),
 });
 
-/** `pluginFilters` of an update. */
-export const pluginFiltersBody = z.object({
+/** `pluginFilters` of an update. Others are of plugins, if any: `moduleFilterBody` reads them. */
+export const pluginFiltersBody = z.looseObject({
   tonearm: tonearmFiltersBody.nullable().optional(),
   "high-pass": objectBody(highPass),
   "low-pass": objectBody(lowPass),
@@ -90,7 +91,7 @@ export const filterSettingsSchema = z
   .strictObject({
     ...byFilter(FILTER_TABLE.protocol, echoedSchema),
     pluginFilters: z
-      .strictObject({
+      .looseObject({
         tonearm: tonearmSettingsSchema.optional(),
         "high-pass": echoedSchema(highPass),
         "low-pass": echoedSchema(lowPass),
@@ -107,6 +108,11 @@ export const filterSettingsSchema = z
     id: "FilterSettings",
     description: "Every filter that was set, with all its members.",
   }) as z.ZodType as z.ZodType<FilterSettings>; // made from the table that the type is made from
+
+/** The settings of a filter of a plugin, filled in. */
+export function moduleFilterBody(entry: ObjectFilter): z.ZodType<ModuleFilterSettings | null | undefined> {
+  return bodySchema(entry) as z.ZodType<ModuleFilterSettings | null | undefined>; // by its kind
+}
 
 function bodySchema(entry: FilterEntry): z.ZodType {
   switch (entry.kind) {

@@ -12,6 +12,8 @@ interface NodeDescription {
   readonly buildTimeMs: number;
   readonly git: { readonly branch: string; readonly commit: string; readonly commitTimeMs: number };
   readonly sourceNames: readonly string[];
+  /** Of the filters of plugins. Default: none. */
+  readonly filterNames?: readonly string[];
   readonly disabledFilters: ReadonlySet<string>;
   readonly plugins: InfoJson["plugins"];
 }
@@ -28,7 +30,9 @@ export function createInfo(node: NodeDescription): InfoJson {
     lavaplayer: audioLibrary,
     audioLibrary,
     sourceManagers: node.sourceNames,
-    filters: SWITCHED_FILTER_NAMES.filter((name) => name !== "tonearm" && !node.disabledFilters.has(name)),
+    filters: [...SWITCHED_FILTER_NAMES, ...(node.filterNames ?? [])].filter(
+      (name) => name !== "tonearm" && !node.disabledFilters.has(name),
+    ),
     plugins: [...node.plugins, ...filterPlugins(node.disabledFilters)],
   };
 }

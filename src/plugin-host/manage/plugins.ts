@@ -33,6 +33,7 @@ import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
 import { PersistedStore } from "./persisted-store.ts";
+import type { OfferedFilters } from "./plugin-filters.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { LinkOptions, PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
@@ -104,6 +105,8 @@ export class Plugins implements LinkSource {
   readonly #requestedLoads = new Set<RequestedLoad>();
   readonly #persisted: PersistedStore;
   #loader: Loader | undefined;
+  /** What plugins offer has changed. */
+  onOffersChanged = (): void => undefined;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
@@ -143,6 +146,14 @@ export class Plugins implements LinkSource {
       if (manifest === undefined || runner.state === "off") return [];
       const { name, version, aliases } = manifest;
       return [{ name, version }, ...aliases];
+    });
+  }
+
+  /** The filters of each plugin, as far as it has said. */
+  get filters(): readonly OfferedFilters[] {
+    return this.#plugins.map(({ name, manifest, runner }) => {
+      const trouble = `the plugin ${name} is off: ${runner.trouble ?? "it could not be started"}`;
+      return { plugin: name, filters: manifest?.filters ?? [], trouble: runner.state === "off" ? trouble : undefined };
     });
   }
 
@@ -209,7 +220,8 @@ export class Plugins implements LinkSource {
       const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      if (found.kind === "mirror") throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
+      if (found.kind === "mirror")
+        throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
       // A track that is about to play does not wait behind the loads of its client.
       const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
       const other = await this.#trackOf(found.identifier, { ...options, owner: links });
@@ -249,6 +261,7 @@ export class Plugins implements LinkSource {
     const plugin: InstalledPlugin = new InstalledPlugin({
       ...plan,
       clock,
+      onTaken: () => this.onOffersChanged(),
       give: (ownName, changes) => this.#give(plugin, { plan, ownName, changes }),
       createRunner: (listener) => {
         return new PluginRunner({

@@ -14,7 +14,7 @@ export const v3SessionBody = z.object({
 });
 
 /** Plugin filters stand among the others. */
-const v3FiltersBody = filtersBody.omit({ pluginFilters: true }).extend(pluginFiltersBody.shape);
+const v3FiltersBody = filtersBody.omit({ pluginFilters: true }).extend(pluginFiltersBody.shape).loose();
 
 /** PATCH /v3/sessions/{sessionId}/players/{guildId}. */
 export const v3PlayerBody = playerBody.omit({ track: true, voice: true }).extend({
