@@ -8,7 +8,7 @@ export const FILTER_FAULTS = {
   failed: "the filter failed with an error, which is in the node's log",
   invalidSamples: "the filter output samples that are no audio: NaN, infinity, or far too loud",
   tooSlow: "the filter takes more time than the node can spare",
-  workerLost: "the filter was set while the player stopped an audio worker",
+  workerLost: "the filter did not return, or ended its audio worker",
 } as const;
 
 export type FilterFaultReason = keyof typeof FILTER_FAULTS;

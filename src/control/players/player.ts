@@ -258,14 +258,12 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#voice.onWorkerLost();
     const { loaded } = this.#track;
     this.#diagnosis.onWorkerLost({ isAudible: this.isPlaying && loaded?.hasBeenAudible === true });
-    loaded?.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" });
-    if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
-    if (attribution.kind === "none") return;
-    // It may have been the filter, which must not stop the next worker as well.
-    for (const filter of moduleFiltersIn(this.#intent.value.filters)) {
-      const message = "the player stopped an audio worker, maybe in this filter: it continues without it";
-      this.#removeFilter({ filter, reason: "workerLost", message });
-    }
+    // What it played is not to blame for a filter.
+    const isFilter = attribution.kind !== "none" && attribution.activity === "filter";
+    loaded?.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" && !isFilter });
+    if (isFilter)
+      this.#removeFilters("an audio worker was lost while it ran: it did not return, or used up the memory");
+    else if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
   }
 
   get isSuspect(): boolean {
@@ -414,6 +412,12 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#intent.replace({ filters });
     this.#send({ type: "setFilters", filters });
     this.sendPlayerUpdate();
+  }
+
+  /** One of them must not stop the next worker as well. */
+  #removeFilters(message: string): void {
+    for (const filter of moduleFiltersIn(this.#intent.value.filters))
+      this.#removeFilter({ filter, reason: "workerLost", message });
   }
 
   /** Its worker leaves it out already. */

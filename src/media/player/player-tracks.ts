@@ -270,7 +270,7 @@ export class PlayerTracks {
     return {
       volume: this.#volume,
       filters: this.#filters,
-      pluginFilters: context.filterModules?.definitionsFor((filter, fault) => {
+      pluginFilters: context.filterModules?.definitionsFor(playerId, (filter, fault) => {
         send({ type: "filterRemoved", playerId, filter, ...fault });
       }),
       onProgress: () => this.#onProgress(track()),

@@ -1,7 +1,8 @@
 // The filters of plugins in an audio worker: imports their modules, once each and before they are used, and makes the
 // definitions by which a track's chain creates them. guarded-filter.ts contains their faults. Audio thread.
 
-import type { FilterModule } from "../../../bridge/commands.ts";
+import type { FilterModule, PlayerId } from "../../../bridge/commands.ts";
+import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import { moduleSettingsIn } from "../../../filters/filter-settings.ts";
 import type { FilterFactory } from "../../../plugin-api/plugin.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
@@ -17,8 +18,17 @@ interface LoadedModule {
 /** Reports a filter that was removed from its track. */
 export type OnFilterFault = (name: string, fault: FilterFault) => void;
 
+interface FilterModulesOptions {
+  /** The worker's: says which player's filter runs, for when the thread is lost. */
+  readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
+  /** For tests. */
+  readonly importModule?: (url: string) => Promise<unknown>;
+  readonly meter?: CpuMeter;
+}
+
 /** One per worker. */
 export class FilterModules {
+  readonly #heartbeat: FilterModulesOptions["heartbeat"];
   readonly #importModule: (url: string) => Promise<unknown>;
   readonly #meter: CpuMeter;
   #loaded: readonly LoadedModule[] = [];
@@ -27,8 +37,8 @@ export class FilterModules {
   /** Filters that were set before their modules were there can be made now. */
   onLoaded = (): void => undefined;
 
-  /** The defaults are the real ones; others are for tests. */
-  constructor(importModule = (url: string): Promise<unknown> => import(url), meter: CpuMeter = systemCpuMeter()) {
+  constructor({ heartbeat, importModule = (url) => import(url), meter = systemCpuMeter() }: FilterModulesOptions) {
+    this.#heartbeat = heartbeat;
     this.#importModule = importModule;
     this.#meter = meter;
   }
@@ -45,18 +55,22 @@ export class FilterModules {
   }
 
   /** The definitions for the filters of one track's chain. */
-  definitionsFor(onFault: OnFilterFault): () => readonly FilterDefinition[] {
+  definitionsFor(playerId: PlayerId, onFault: OnFilterFault): () => readonly FilterDefinition[] {
     // By their module: the same one at each call, so that a filter continues with the state of the one before.
     const made = new WeakMap<LoadedModule, FilterDefinition>();
     const definitionOf = (module: LoadedModule): FilterDefinition => {
-      const definition = made.get(module) ?? this.#define(module, onFault);
+      const definition = made.get(module) ?? this.#define(module, { playerId, onFault });
       made.set(module, definition);
       return definition;
     };
     return () => this.#loaded.map(definitionOf);
   }
 
-  #define({ name, create }: LoadedModule, onFault: OnFilterFault): FilterDefinition {
+  #define(
+    { name, create }: LoadedModule,
+    { playerId, onFault }: { readonly playerId: PlayerId; readonly onFault: OnFilterFault },
+  ): FilterDefinition {
+    const heartbeat = this.#heartbeat;
     return {
       name,
       create: (filters, previous) => {
@@ -64,7 +78,7 @@ export class FilterModules {
         if (settings === undefined) return undefined;
         const before = previous instanceof GuardedFilter ? previous : undefined;
         return new GuardedFilter(
-          { create, settings, meter: this.#meter, onFault: (fault) => onFault(name, fault) },
+          { create, settings, playerId, heartbeat, meter: this.#meter, onFault: (fault) => onFault(name, fault) },
           before,
         );
       },

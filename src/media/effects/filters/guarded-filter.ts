@@ -4,6 +4,8 @@
 // never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
 // while its time is judged.
 
+import type { PlayerId } from "../../../bridge/commands.ts";
+import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import { ownThreadNumber, readThreadTimes } from "../../../lib/thread-cpu.ts";
 import type { AudioProcessor, FilterFactory } from "../../../plugin-api/plugin.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
@@ -58,6 +60,8 @@ export function systemCpuMeter(): CpuMeter {
 interface GuardedFilterOptions {
   readonly create: FilterFactory;
   readonly settings: Parameters<FilterFactory>[0];
+  readonly playerId: PlayerId;
+  readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
   readonly meter: CpuMeter;
   /** Called once, at its first fault. */
   readonly onFault: (fault: FilterFault) => void;
@@ -80,9 +84,10 @@ export class GuardedFilter implements AudioFilter {
   /** `previous`: the one that it replaces. */
   constructor(options: GuardedFilterOptions, previous: GuardedFilter | undefined) {
     this.#options = options;
-    const { create, settings, meter } = options;
+    const { create, settings, playerId, heartbeat, meter } = options;
     const before = previous === undefined ? undefined : previous.#processor;
     const startMs = meter.cpuMs();
+    heartbeat.enter(playerId, "filter");
     try {
       this.#processor = before === undefined ? create(settings) : create(settings, before);
       const usedMs = meter.cpuMs() - startMs;
@@ -90,6 +95,8 @@ export class GuardedFilter implements AudioFilter {
       if (usedMs > CREATE_BUDGET_MS) this.#remove("tooSlow", `creating it took ${Math.round(usedMs)} ms of CPU time`);
     } catch (error) {
       this.#remove("failed", textOf(error));
+    } finally {
+      heartbeat.leave();
     }
   }
 
@@ -112,10 +119,14 @@ export class GuardedFilter implements AudioFilter {
   }
 
   jump(): void {
+    const { playerId, heartbeat } = this.#options;
+    heartbeat.enter(playerId, "filter");
     try {
       this.#processor?.reset?.();
     } catch (error) {
       this.#remove("failed", textOf(error));
+    } finally {
+      heartbeat.leave();
     }
   }
 
@@ -126,14 +137,17 @@ export class GuardedFilter implements AudioFilter {
       ownLeft[sample] = left[start + sample]!;
       ownRight[sample] = right[start + sample]!;
     }
-    const { meter } = this.#options;
+    const { playerId, heartbeat, meter } = this.#options;
     const isJudged = this.#judgedFramesLeft > 0;
     const startMs = isJudged ? meter.cpuMs() : meter.nowMs();
+    heartbeat.enter(playerId, "filter");
     try {
       processor.process(ownLeft, ownRight, count);
     } catch (error) {
       this.#remove("failed", textOf(error));
       return;
+    } finally {
+      heartbeat.leave();
     }
     const usedMs = (isJudged ? meter.cpuMs() : meter.nowMs()) - startMs;
     const budgetMs = (FRAME_BUDGET_MS * count) / FRAME_SAMPLES;

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";
 import { checkedFilterSettings, filtersIn } from "../../../../src/control/api/filter-settings.ts";
+import type { ModuleFilter } from "../../../../src/control/players/filter-faults.ts";
 import { filtersBody } from "../../../../src/control/protocol/filter-schemas.ts";
-import type { FilterEntry, Members, NumberMember } from "../../../../src/filters/filter-entry.ts";
+import type { FilterEntry, Members, NumberMember, ObjectFilter } from "../../../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
 import { randomFiltersBody } from "../../../support/random-filters.ts";
@@ -89,6 +90,37 @@ describe("filters", () => {
       "echo",
       "reverb",
     ]);
+  });
+
+  describe("of plugins", () => {
+    const entry = (depth: NumberMember): ObjectFilter => ({ kind: "object", members: { depth }, isOff: () => false });
+    const depth: NumberMember = { numberType: "double", defaultValue: 0.5, min: 0, max: 1, meaning: "x" };
+    const plugin = "p";
+    const known: Readonly<Record<string, ModuleFilter>> = {
+      wobble: { plugin, entry: entry(depth), trouble: undefined },
+      off: { plugin, entry: entry(depth), trouble: "the plugin p is off: no key" },
+    };
+    const moduleFilters = { find: (name: string) => known[name] };
+    const bodyOf = (pluginFilters: string) => filtersBody.parse(parseJson(`{"pluginFilters":${pluginFilters}}`));
+    const check = (pluginFilters: string) => checkedFilterSettings(bodyOf(pluginFilters), moduleFilters);
+
+    test("the settings are filled in, and those that no plugin has are dropped", () => {
+      expect(check('{"wobble":{"depth":"1","colour":2},"unknown":{"a":1}}')).toEqual({
+        pluginFilters: { wobble: { depth: 1 } },
+      });
+      expect(check('{"wobble":{}}')).toEqual({ pluginFilters: { wobble: { depth: 0.5 } } });
+      expect(check('{"wobble":null}')).toEqual({});
+      expect(filtersIn(bodyOf('{"wobble":{},"unknown":{}}'), moduleFilters)).toEqual(["wobble"]);
+    });
+
+    test.each([
+      ['{"wobble":{"depth":2}}', "filters.pluginFilters.wobble.depth must be from 0 to 1, but is 2"],
+      ['{"wobble":{"depth":[]}}', "filters.pluginFilters.wobble.depth: not a number"],
+      ['{"wobble":7}', "filters.pluginFilters.wobble: "],
+      ['{"off":{}}', "filters.pluginFilters.off cannot be set: the plugin p is off: no key"],
+    ])("%s is refused", (body, message) => {
+      expect(() => check(body)).toThrow(message);
+    });
   });
 
   test.each([
