@@ -1,5 +1,6 @@
 // All events that an audio worker reports to the main thread. Plain data, as in commands.ts.
 
+import type { WorkerFaultReason } from "../filters/module-filters.ts";
 import type { LogFields, LogLevel } from "../log/log.ts";
 import type { LinkId, PlayerId, RouteId, TrackId, VoiceId } from "./commands.ts";
 import type { LinkRequest } from "./playable-link.ts";
@@ -86,7 +87,8 @@ export type WorkerEvent =
       readonly type: "filterRemoved";
       readonly playerId: PlayerId;
       readonly filter: string;
-      readonly reason: "failed" | "invalidSamples" | "tooSlow";
+      readonly reason: WorkerFaultReason;
+      /** For the operator. */
       readonly message: string;
     }
   /** Sent whenever it changes other than by time; otherwise it comes with the `workerReport`. */

@@ -19,7 +19,7 @@ export interface NumberMember {
 }
 
 /** A choice of words. */
-export interface ChoiceMember<Choice extends string = string> {
+interface ChoiceMember<Choice extends string = string> {
   readonly defaultValue: Choice;
   readonly choices: readonly Choice[];
   /** For docs/reference/filters.md. */
@@ -27,14 +27,14 @@ export interface ChoiceMember<Choice extends string = string> {
 }
 
 /** True or false. */
-export interface FlagMember {
+interface FlagMember {
   readonly defaultValue: boolean;
   /** For docs/reference/filters.md. */
   readonly meaning: string;
 }
 
 /** A list of numbers, empty by default. */
-export interface NumbersMember {
+interface NumbersMember {
   /** Each of them. */
   readonly item: NumberMember;
   /** A longer list is refused (400). */

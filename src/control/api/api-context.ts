@@ -1,12 +1,12 @@
 // The dependencies of the REST routes and the WebSocket endpoint, passed in once by the node. Main thread.
 
+import type { ModuleFilters } from "../../filters/module-filters.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Json } from "../../plugin-api/plugin.ts";
 import type { Limits } from "../access/identity.ts";
-import type { ModuleFilters } from "../players/filter-faults.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";

@@ -13,7 +13,7 @@ import {
   SWITCHED_FILTER_NAMES,
 } from "../../filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../filters/filter-table.ts";
-import type { ModuleFilters } from "../players/filter-faults.ts";
+import type { ModuleFilters } from "../../filters/module-filters.ts";
 import { type FiltersBody, moduleFilterBody } from "../protocol/filter-schemas.ts";
 import { ApiError } from "./api-error.ts";
 import { checkFilters } from "./filter-ranges.ts";

@@ -3,12 +3,12 @@
 
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { NodeError } from "../../errors.ts";
+import type { ModuleFilters } from "../../filters/module-filters.ts";
 import { type JsonInteger, type JsonObject, jsonSizeBytes, toNumber } from "../../lib/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { isSnowflake } from "../../lib/snowflake.ts";
 import { decodeTrack } from "../../track/track.ts";
 import { allowedSources, type Limits } from "../access/identity.ts";
-import type { ModuleFilters } from "../players/filter-faults.ts";
 import type { PlayerUpdate, TrackChange } from "../players/player-update.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";

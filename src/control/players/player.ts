@@ -9,6 +9,7 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
 import { activeFilterNames, moduleFiltersIn, withoutModuleFilter } from "../../filters/filter-settings.ts";
+import { FILTER_FAULTS, type FilterFaultReport } from "../../filters/module-filters.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
@@ -23,7 +24,6 @@ import type {
   WorkerHandle,
 } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
-import { FILTER_FAULTS, type FilterFaultReport } from "./filter-faults.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
 import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";

@@ -30,7 +30,7 @@ type BodySchema<Name extends FilterName> = z.ZodOptional<
 >;
 
 /** Filled in, but not yet checked against the ranges: `checkedFilterSettings` does that, whose messages name them. */
-export const tonearmFiltersBody = z
+const tonearmFiltersBody = z
   .object(byFilter<{ [Name in TonearmFilterName]: BodySchema<Name> }>(FILTER_TABLE.tonearm, bodySchema))
   .meta({ id: "TonearmFilters" });
 

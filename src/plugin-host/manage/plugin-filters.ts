@@ -3,8 +3,8 @@
 
 import type { FilterModule } from "../../bridge/commands.ts";
 import type { FilterManifest } from "../../bridge/plugin-messages.ts";
-import type { FilterFaultReport, ModuleFilter } from "../../control/players/filter-faults.ts";
 import type { Member, ObjectFilter } from "../../filters/filter-entry.ts";
+import type { FilterFaultReport, ModuleFilter } from "../../filters/module-filters.ts";
 import type { Logger } from "../../log/log.ts";
 import type { FilterSetting, FilterSettingsSchema } from "../../plugin-api/plugin.ts";
 

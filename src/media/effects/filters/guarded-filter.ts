@@ -6,6 +6,7 @@
 
 import type { PlayerId } from "../../../bridge/commands.ts";
 import type { Heartbeat } from "../../../bridge/heartbeat.ts";
+import type { WorkerFaultReason } from "../../../filters/module-filters.ts";
 import { ownThreadNumber, readThreadTimes } from "../../../lib/thread-cpu.ts";
 import type { AudioProcessor, FilterFactory } from "../../../plugin-api/plugin.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
@@ -29,11 +30,9 @@ const TEXT_LENGTH_MAX = 500;
 /** As loud as decoded audio may be. Louder is as useless as infinity. */
 const SAMPLE_MAX = 1000;
 
-/** Why a filter was removed, as clients get it. */
-export type FilterFaultReason = "failed" | "invalidSamples" | "tooSlow";
-
 export interface FilterFault {
-  readonly reason: FilterFaultReason;
+  readonly reason: WorkerFaultReason;
+  /** For the operator. */
   readonly message: string;
 }
 
@@ -187,7 +186,7 @@ export class GuardedFilter implements AudioFilter {
     }
   }
 
-  #remove(reason: FilterFaultReason, message: string): void {
+  #remove(reason: WorkerFaultReason, message: string): void {
     this.#processor = undefined;
     this.#fadeSamplesLeft = FADE_SAMPLES;
     this.#options.onFault({ reason, message });

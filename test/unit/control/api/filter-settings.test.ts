@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";
 import { checkedFilterSettings, filtersIn } from "../../../../src/control/api/filter-settings.ts";
-import type { ModuleFilter } from "../../../../src/control/players/filter-faults.ts";
 import { filtersBody } from "../../../../src/control/protocol/filter-schemas.ts";
 import type { FilterEntry, Members, NumberMember, ObjectFilter } from "../../../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
+import type { ModuleFilter } from "../../../../src/filters/module-filters.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
 import { randomFiltersBody } from "../../../support/random-filters.ts";
 

@@ -1,7 +1,7 @@
 // What players and requests know of filters of plugins: whether one can be set, and why one was removed from its player.
-// Main thread; plugin-host/manage/plugin-filters.ts is the real one.
+// Main thread; plugin-host/manage/plugin-filters.ts has them.
 
-import type { ObjectFilter } from "../../filters/filter-entry.ts";
+import type { ObjectFilter } from "./filter-entry.ts";
 
 /** Why a filter was removed, and what its client is told. */
 export const FILTER_FAULTS = {
@@ -11,7 +11,9 @@ export const FILTER_FAULTS = {
   workerLost: "the filter did not return, or ended its audio worker",
 } as const;
 
-export type FilterFaultReason = keyof typeof FILTER_FAULTS;
+type FilterFaultReason = keyof typeof FILTER_FAULTS;
+/** As a worker reports it that is not lost. */
+export type WorkerFaultReason = Exclude<FilterFaultReason, "workerLost">;
 
 export interface FilterFaultReport {
   readonly filter: string;
