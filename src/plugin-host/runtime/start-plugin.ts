@@ -167,7 +167,10 @@ class LivingPlugin {
       return { name, prefixes, hosts, endings, words, fields, ...(isMirrored && { isMirrored }) };
     });
     const filters = await this.#withinSetupTime(() => this.#loadFilters(host));
-    const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, filters, ownServers };
+    const manifest: PluginManifest = {
+      ...{ name, version, aliases: host.aliases, sources, ownServers },
+      ...(filters.length > 0 && { filters }),
+    };
     port.postMessage({ type: "ready", manifest });
   }
 

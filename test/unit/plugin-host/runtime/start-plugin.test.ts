@@ -131,7 +131,6 @@ describe("setting a plugin up", () => {
           fields: [{ name: "album", type: "text" }],
         },
       ],
-      filters: [],
       ownServers: ["192.0.2.7:8080"],
     });
   });
