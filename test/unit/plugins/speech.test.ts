@@ -282,6 +282,6 @@ test("a text of 2,048 characters is accepted in any encoding", async () => {
 
 test("clients that check for the original plugins of `speak:` and `tts://` find their names", async () => {
   const bench = await standAlone();
-  expect(bench.manifest.aliases).toEqual([{ name: "DuncteBot-plugin", version: expect.stringMatching(/^1\./) }]);
+  expect(bench.manifest.aliases.map(({ name }) => name)).toEqual(["DuncteBot-plugin", "tts-plugin"]);
   expect(bench.manifest.aliases).toEqual(SPEECH_MANIFEST.aliases);
 });
