@@ -176,7 +176,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { isPaused: paused, volume, filters, voice } = this.#intent.value;
     const own = {
       ...{ guildId, sessionId, track, position, paused, volume },
-      filters: [...activeFilterNames(filters)],
+      filters: [...activeFilterNames(filters), ...moduleFiltersIn(filters)],
       region: voice === undefined ? null : voiceRegion(voice.credentials.endpoint),
     };
     return this.#diagnosis.toJson(own, workers.placementOf(this));
