@@ -30,6 +30,7 @@ import { systemThreads, type Threads } from "./control/workers/threads.ts";
 import { toWorkerSettings } from "./control/workers/to-worker-settings.ts";
 import { type PoolLoad, WorkerPool } from "./control/workers/worker-pool.ts";
 import { NodeError } from "./errors.ts";
+import type { FilterFaultReport } from "./filters/module-filters.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import type { Owner } from "./lib/owners.ts";
 import { type Random, systemRandom } from "./lib/random.ts";
@@ -42,6 +43,7 @@ import { loadToJson, overloadToJson } from "./observability/status/node-load.ts"
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
+import { PluginFilters } from "./plugin-host/manage/plugin-filters.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
 import { mirrorProviders } from "./plugin-host/plan/mirror-providers.ts";
 import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
@@ -193,6 +195,7 @@ async function buildParts(
     dataFolder: config.plugins.dataPath,
     allowedFor,
   });
+  const pluginFilters = new PluginFilters({ list: () => plugins.filters, logger });
   if (routePlanner !== undefined) routePlanner.sourceHosts = () => plugins.sourceHosts;
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
@@ -208,6 +211,7 @@ async function buildParts(
     routes: routePlanner,
     links: plugins,
   });
+  plugins.onOffersChanged = () => workers.setFilterModules(pluginFilters.modules);
   const probePool = new ProbePool({
     entry: probeEntry,
     heapMegabytesMax: PROBE_HEAP_MEGABYTES_MAX,
@@ -250,14 +254,23 @@ async function buildParts(
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
     createPlayer: (options) => {
-      const shared = { tracks, mirrors, updateTimer, deadlyTracks, sharedIncidents };
+      const onFilterFault = (fault: FilterFaultReport) => pluginFilters.onFault(fault);
+      const shared = { tracks, mirrors, updateTimer, deadlyTracks, sharedIncidents, onFilterFault };
       return new Player({ ...options, ...shared, workers, clock, logger, voiceConnectTimeoutMs });
     },
   });
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
-    return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
+    const { names: filterNames } = pluginFilters;
+    return createInfo({
+      ...build,
+      version: VERSION,
+      sourceNames,
+      filterNames,
+      disabledFilters,
+      plugins: plugins.infos,
+    });
   };
   const readStats = () => sessions.stats();
   const readLoad = () => {
@@ -312,6 +325,7 @@ async function buildParts(
     clock,
     logger,
     disabledFilters,
+    moduleFilters: pluginFilters,
     routePlanner,
     password,
     sources,

@@ -7,11 +7,15 @@ export const SPEECH_MANIFEST = {
   name: "speech",
   version: "1.0.0",
   config: {
-    speakEnabled: { type: "flag", default: true, meaning: "whether `speak:` has Google Translate read a text out" },
+    speakEnabled: {
+      type: "flag",
+      default: true,
+      meaning: "whether `speak:` and `tts://` have Google Translate read a text out",
+    },
     ttsLanguage: {
       type: "text",
       default: "en-AU",
-      meaning: "language of `speak:`, as a tag such as `en-AU` or `de`",
+      meaning: "language of `speak:`, and of `tts://` where it names none, as a tag such as `en-AU` or `de`",
     },
     speakServer: {
       type: "server",
@@ -53,10 +57,13 @@ export const SPEECH_MANIFEST = {
     floweryServer: { type: "server", meaning: "server to use instead of https://api.flowery.pw" },
   },
   sources: [
-    { name: "speak", prefixes: ["speak:"] },
+    { name: "speak", prefixes: ["speak:", "tts://"] },
     { name: "flowery-tts", prefixes: ["ftts://"] },
   ],
-  // Clients check for this name before they use `speak:`. Not lavasrc-plugin: for `ftts://` they check the source, and
+  // Clients check for these names before they use `speak:` and `tts://`. Not lavasrc-plugin: for `ftts://` they check the source, and
   // that name would promise searches and lyrics.
-  aliases: [{ name: "DuncteBot-plugin", version: "1.7.1" }],
+  aliases: [
+    { name: "DuncteBot-plugin", version: "1.7.1" },
+    { name: "tts-plugin", version: "0.1.0" },
+  ],
 } as const satisfies BuiltinManifest;

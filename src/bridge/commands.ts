@@ -30,6 +30,13 @@ export type LinkId = number;
 /** Volume of a new player, percent: audio stays unchanged. Both sides start with it. */
 export const VOLUME_DEFAULT = 100;
 
+/** A filter of a plugin. */
+export interface FilterModule {
+  readonly name: string;
+  /** File URL of the module with its factory as default export. */
+  readonly url: string;
+}
+
 /**
  * Replaces the current track, which gets no `trackEnded` (the main thread knows). Audio starts when the first frame is
  * ready; a track that cannot be opened is reported with `trackException` and `trackEnded` (`loadFailed`).
@@ -153,6 +160,8 @@ export type WorkerCommand =
   | { readonly type: "renderRemotePlayer"; readonly playerId: PlayerId; readonly port: MessagePort }
   /** For all encoders of the worker, from their next frame on; 0 to 10. */
   | { readonly type: "setComplexity"; readonly complexity: number }
+  /** The filters of plugins, instead of those before; sent before the settings of any player that uses them. */
+  | { readonly type: "setFilterModules"; readonly modules: readonly FilterModule[] }
   /** Sends through this pacer from now on: the answer to `pacerRequested`, sent again when that pacer is lost. */
   | { readonly type: "setPacer"; readonly port: MessagePort; readonly wakeUpMemory: SharedArrayBuffer }
   /** Closes every player and exits. */

@@ -1,5 +1,6 @@
 // All events that an audio worker reports to the main thread. Plain data, as in commands.ts.
 
+import type { WorkerFaultReason } from "../filters/module-filters.ts";
 import type { LogFields, LogLevel } from "../log/log.ts";
 import type { LinkId, PlayerId, RouteId, SeekId, TrackId, VoiceId } from "./commands.ts";
 import type { PassedMarker } from "./markers.ts";
@@ -89,6 +90,15 @@ export type WorkerEvent =
       readonly trackId: TrackId;
       readonly seekId: SeekId;
       readonly passed: readonly PassedMarker[];
+    }
+  /** A filter of a plugin was removed from its track because of a fault. Maybe more than once. */
+  | {
+      readonly type: "filterRemoved";
+      readonly playerId: PlayerId;
+      readonly filter: string;
+      readonly reason: WorkerFaultReason;
+      /** For the operator. */
+      readonly message: string;
     }
   /** Sent whenever it changes other than by time; otherwise it comes with the `workerReport`. */
   | { readonly type: "position"; readonly report: PositionReport }

@@ -2,8 +2,8 @@
 // alive, and which player or request it is working for. The main thread reads it when the thread is lost or silent.
 // Both threads.
 
-const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "probe"] as const;
-/** `idle` stands for nothing in particular; an owner counts only with another one. */
+const ACTIVITIES = ["idle", "command", "send", "prepare", "read", "timer", "voice", "probe", "filter"] as const;
+/** `idle` stands for nothing in particular; an owner counts only with another one. `filter`: a plugin's. */
 export type Activity = (typeof ACTIVITIES)[number];
 
 /**

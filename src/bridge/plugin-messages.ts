@@ -4,7 +4,7 @@
 import type { Owner } from "../lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../lib/plain-tree.ts";
 import type { LogFields, LogLevel } from "../log/log.ts";
-import type { Claims, Json, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
+import type { Claims, FilterSettingsSchema, Json, JsonMembers, TrackField } from "../plugin-api/plugin.ts";
 import type { Track } from "../track/track.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
 import type { RouteCommand } from "./commands.ts";
@@ -49,8 +49,18 @@ export interface PluginManifest {
   /** Further names for `/v4/info`, with their versions. */
   readonly aliases: readonly { readonly name: string; readonly version: string }[];
   readonly sources: readonly SourceManifest[];
+  /** Default: none. */
+  readonly filters?: readonly FilterManifest[] | undefined;
   /** Servers of the operator's own, `host:port`: it may reach them in a private network, and so may its tracks. */
   readonly ownServers: readonly string[];
+}
+
+/** A filter of a plugin. */
+export interface FilterManifest {
+  readonly name: string;
+  /** File URL, another one after each start of the plugin's thread: a module is imported once by its URL. */
+  readonly module: string;
+  readonly settings: FilterSettingsSchema;
 }
 
 /** What the main thread knows about a source without asking the plugin. */

@@ -13,23 +13,50 @@ export interface NumberMember {
   /** True where `min` itself is not allowed. */
   readonly isMinExcluded?: boolean;
   /** Undefined for shares, ratios and counts. */
-  readonly unit?: "Hz" | "ms" | "dB" | "LUFS" | "dBTP";
+  readonly unit?: "Hz" | "s" | "ms" | "dB" | "LUFS" | "dBTP";
   /** For docs/reference/filters.md. */
   readonly meaning: string;
 }
 
 /** A choice of words. */
-export interface ChoiceMember<Choice extends string = string> {
+interface ChoiceMember<Choice extends string = string> {
   readonly defaultValue: Choice;
   readonly choices: readonly Choice[];
   /** For docs/reference/filters.md. */
   readonly meaning: string;
 }
 
-/** The members of an object that a client sends, by name, in the order in which they are checked and echoed. */
-export type Members = Readonly<Record<string, NumberMember | ChoiceMember>>;
+/** True or false. */
+interface FlagMember {
+  readonly defaultValue: boolean;
+  /** For docs/reference/filters.md. */
+  readonly meaning: string;
+}
 
-type ValueOf<Member> = Member extends ChoiceMember<infer Choice> ? Choice : number;
+/** A list of numbers, empty by default. */
+interface NumbersMember {
+  /** Each of them. */
+  readonly item: NumberMember;
+  /** A longer list is refused (400). */
+  readonly countMax: number;
+  /** For docs/reference/filters.md. */
+  readonly meaning: string;
+}
+
+/** Anything in an object of a filter. */
+export type Member = NumberMember | ChoiceMember | FlagMember | NumbersMember;
+
+/** The members of an object that a client sends, by name, in the order in which they are checked and echoed. */
+export type Members = Readonly<Record<string, Member>>;
+
+type ValueOf<Known> =
+  Known extends ChoiceMember<infer Choice>
+    ? Choice
+    : Known extends NumbersMember
+      ? readonly number[]
+      : Known extends FlagMember
+        ? boolean
+        : number;
 
 /** An object with all of these members, within their ranges. */
 export type ValuesOf<Known extends Members> = {

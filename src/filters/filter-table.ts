@@ -1,4 +1,5 @@
-// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3) and Tonearm's own. The checks of requests,
+// All filters, in one table: the protocol's ten (protocol-v4.md section 3.3), Tonearm's own, and those of Lavalink's
+// plugins LavaDSPX and lavalink-filter-plugin (section 8.3). The checks of requests,
 // the OpenAPI schemas, the defaults, the types that cross the bridge, the decision whether a filter is built, and the
 // tables of docs/reference/filters.md are derived from it. Both threads.
 
@@ -16,6 +17,8 @@ import type {
 const EQUALIZER_COUNT_MAX = 256;
 /** A filter volume as near to 1 as this makes no audible difference; upstream leaves it out as well. */
 const VOLUME_DIFFERENCE_MIN = 0.02;
+/** Lines of a reverb, and their longest delay: they take at most 3 MiB of memory. */
+const REVERB_LINES_MAX = 8;
 /** Rate of a delay's modulation. */
 const SWING = { min: 0, max: 14, isMinExcluded: true, unit: "Hz" } as const;
 
@@ -193,7 +196,52 @@ export const FILTER_TABLE = {
     fadeOut: fade("fade to silence at the end of a track; 0 is off"),
     crossfade: fade("fade from one track to the next; 0 is off"),
   },
-} as const satisfies Readonly<Record<"protocol" | "tonearm", Readonly<Record<string, FilterEntry>>>>;
+
+  /**
+   * Those of Lavalink's plugins. A name before a dot is its plugin's, as two have an `echo`: `LavalinkPluginFilters`
+   * says where each stands in `pluginFilters`. All are off without members, as there.
+   */
+  lavalinkPlugins: {
+    "high-pass": passFilter("attenuates below the cutoff, 12 dB per octave"),
+    "low-pass": passFilter("attenuates above the cutoff, 12 dB per octave"),
+    normalization: objectFilter(
+      {
+        maxAmplitude: float("highest sample; louder ones are scaled down; 0 is off", {
+          defaultValue: 0,
+          min: 0,
+          max: 1,
+        }),
+        adaptive: { defaultValue: true, meaning: "by the highest peak so far, not that of each frame" },
+      },
+      { isOff: ({ maxAmplitude }) => maxAmplitude === 0 },
+    ),
+    "lavadspx.echo": objectFilter(
+      { echoLength: repeat(), decay: decay() },
+      { isOff: ({ echoLength, decay }) => echoLength === 0 || decay === 0 },
+    ),
+    "lavalink-filter-plugin.echo": objectFilter(
+      { delay: repeat(), decay: decay() },
+      { isOff: ({ delay, decay }) => delay === 0 || decay === 0 },
+    ),
+    "lavalink-filter-plugin.reverb": objectFilter(
+      {
+        delays: {
+          item: float("", { min: 0, max: 1, unit: "s" }),
+          countMax: REVERB_LINES_MAX,
+          meaning: "time between the repeats of each comb; none is off",
+        },
+        gains: {
+          item: float("", { min: 0, max: 1 }),
+          countMax: REVERB_LINES_MAX,
+          meaning: "feedback of each comb; one without is left out; above 0.95 as 0.95",
+        },
+      },
+      { isOff: ({ delays, gains }) => delays.length === 0 || gains.length === 0 },
+    ),
+  },
+} as const satisfies Readonly<
+  Record<"protocol" | "tonearm" | "lavalinkPlugins", Readonly<Record<string, FilterEntry>>>
+>;
 
 /** The entry of an object without its members. */
 interface ObjectOptions<Known extends Members> {
@@ -273,13 +321,32 @@ function fade(meaning: string) {
   );
 }
 
+/** Of LavaDSPX: a cutoff of 0 is off there. */
+function passFilter(meaning: string) {
+  return objectFilter(
+    {
+      cutoffFrequency: { numberType: "integer", defaultValue: 0, min: 0, unit: "Hz", meaning: `${meaning}; 0 is off` },
+      boostFactor: float("gain after that", { defaultValue: 1 }),
+    },
+    { isOff: ({ cutoffFrequency }) => cutoffFrequency <= 0, isFreeWhenOff: true },
+  );
+}
+
+function repeat(): NumberMember {
+  return float("time between repeats; 0 is off", { defaultValue: 0, min: 0, max: 5, unit: "s" });
+}
+
+function decay(): NumberMember {
+  return float("feedback of each repeat; 0 is off, above 0.95 as 0.95", { defaultValue: 0, min: 0, max: 1 });
+}
+
 function isUnmixed({ mix }: { readonly mix: number }): boolean {
   return mix === 0;
 }
 
 function isAtDefaults<Known extends Members>(members: Known, settings: ValuesOf<Known>): boolean {
-  const values: Readonly<Record<string, number | string>> = settings;
-  return Object.entries(members).every(([member, { defaultValue }]) => values[member] === defaultValue);
+  const values: Readonly<Record<string, unknown>> = settings;
+  return Object.entries(members).every(([member, known]) => "item" in known || values[member] === known.defaultValue);
 }
 
 /** The gain of each named band; of several for one band the last counts. */

@@ -30,7 +30,7 @@ const REMOTE_LOOK_AHEAD_FRAMES = 1;
 /** Commands for a player that exists. */
 type PlayerCommand = Exclude<
   PlainCommand,
-  { readonly type: "createPlayer" | "renderRemotePlayer" | "setComplexity" | "setPacer" | "close" }
+  { readonly type: "createPlayer" | "renderRemotePlayer" | "setComplexity" | "setFilterModules" | "setPacer" | "close" }
 >;
 
 interface AudioWorkerOptions {
@@ -40,6 +40,7 @@ interface AudioWorkerOptions {
   readonly logger: Logger;
   readonly open: PlayerContext["open"];
   readonly codecs: PlayerContext["codecs"];
+  readonly filterModules?: PlayerContext["filterModules"];
   readonly createBudget: PlayerContext["createBudget"];
   readonly createVoice: (player: AudioPlayer, ids: { guildId: string; userId: string }) => Promise<Voice>;
   readonly trackStuckThresholdMs: number;
@@ -75,9 +76,11 @@ export class AudioWorker {
       lookAheadFrames: REMOTE_LOOK_AHEAD_FRAMES,
       yieldToPacer,
     });
-    const { clock, open, codecs, createBudget, trackStuckThresholdMs, send } = options;
+    const { clock, open, codecs, filterModules, createBudget, trackStuckThresholdMs, send } = options;
     const repairs = createRepairBuckets(clock);
-    this.#context = { clock, loop: this.#loop, open, codecs, createBudget, trackStuckThresholdMs, repairs, send };
+    const tracks = { clock, open, codecs, filterModules, createBudget };
+    this.#context = { ...tracks, loop: this.#loop, trackStuckThresholdMs, repairs, send };
+    if (filterModules !== undefined) filterModules.onLoaded = () => this.#refreshFilters();
     this.#armReport();
   }
 
@@ -106,6 +109,9 @@ export class AudioWorker {
         return;
       case "setComplexity":
         this.#options.setComplexity(command.complexity);
+        return;
+      case "setFilterModules":
+        this.#options.filterModules?.set(command.modules);
         return;
       case "setPacer":
         this.#options.setPacer(command);
@@ -216,6 +222,11 @@ export class AudioWorker {
     const report = player.takeReport(0);
     if (report !== undefined) this.#reportsOfGone.push(report);
     return undefined;
+  }
+
+  #refreshFilters(): void {
+    for (const player of this.#players.values())
+      this.#options.boundary.run(player.playerId, "command", () => player.refreshFilters());
   }
 
   #armReport(): void {

@@ -14,6 +14,7 @@ import { createLogger, type Logger } from "../log/log.ts";
 import type { Sockets } from "../network/sockets.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { CodecModules, packageSource } from "./decode/codec-modules.ts";
+import { FilterModules } from "./effects/filters/filter-modules.ts";
 import type { PacerEnd } from "./pacer/pacer-end.ts";
 import { PacerLink } from "./pacer/pacer-link.ts";
 import { RemotePacer } from "./pacer/remote-pacer.ts";
@@ -112,6 +113,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
       return opener.open(input, work);
     },
     codecs,
+    filterModules: new FilterModules({ heartbeat }),
     createVoice: async (listener, ids) => {
       const { VoiceConnection } = await import("./voice/connection/voice-connection.ts");
       return new VoiceConnection({

@@ -139,6 +139,8 @@ export interface PluginHost<Options = unknown> {
    * Lavalink's plugins before they use their features. Only during `setup`.
    */
   addAlias(name: string, version: string): void;
+  /** Adds a filter, at most 20. Only during `setup`. Throws if the name, the module or the settings are invalid. */
+  addFilter(filter: Filter): void;
   /**
    * Adds members to the `pluginInfo` of tracks and playlists that this plugin's sources find. Modifiers run in the
    * order in which they were added; later ones override. Only during `setup`.
@@ -181,6 +183,59 @@ export interface PluginHost<Options = unknown> {
   count(event: string, by?: number): void;
   /** Registers a function that is called once when the plugin ends. All of them together have 1 s. */
   onDispose(dispose: () => void | Promise<void>): void;
+}
+
+// Filters
+
+/** A filter: an effect that clients switch on by `filters.pluginFilters.<name>`. */
+export interface Filter {
+  /**
+   * Listed in `filters` of `/v4/info`: a lower-case letter, then letters, digits and dashes; 2 to 40 characters. Where
+   * another plugin has one of that name already, this one is left out.
+   */
+  readonly name: string;
+  /**
+   * File URL of the module whose default export is the filter's `FilterFactory`: `new URL("./filter.mjs",
+   * import.meta.url)`. Each audio worker imports it, and again after a reload of the plugin; not so what it imports.
+   */
+  readonly module: URL | string;
+  /** The members that clients can send, at most 30. They are checked and complete when the factory gets them. */
+  readonly settings: FilterSettingsSchema;
+}
+
+/** The members of a filter's settings, by name. Each has a default, so `{}` is valid. */
+export type FilterSettingsSchema = Readonly<Record<string, FilterSetting>>;
+
+/** The type of one member, as those of options. */
+export type FilterSetting = { readonly meaning: string } & (
+  | { readonly type: "integer" | "number"; readonly default: number; readonly min: number; readonly max: number }
+  | { readonly type: "flag"; readonly default: boolean }
+  | { readonly type: "choice"; readonly names: readonly string[]; readonly default: string }
+);
+
+/**
+ * Makes the filter of one track; the default export of a filter's module. Runs on an audio worker, like all that it
+ * returns: no waiting, no input or output, and no global state that two players would share. `previous`: the processor
+ * that it replaces, when a client has changed filters; it runs on for 20 ms, so its state may be copied but not shared.
+ * What throws, or takes more than 20 ms of CPU time, is a fault.
+ */
+export type FilterFactory<Settings = Readonly<Record<string, number | boolean | string>>> = (
+  settings: Settings,
+  previous?: AudioProcessor,
+) => AudioProcessor;
+
+/**
+ * Changes the audio of one track. A processor that throws, outputs NaN or infinity, or takes more than 4 ms of CPU time
+ * for a frame again and again is removed from its player, whose client gets a `FilterRemovedEvent`.
+ */
+export interface AudioProcessor {
+  /**
+   * Changes the first `frames` samples of both channels in place: 48 kHz, full scale is 1, up to 960 (20 ms). Must not
+   * keep the arrays. Allocate nothing here: garbage delays all players of the worker.
+   */
+  process(left: Float32Array, right: Float32Array, frames: number): void;
+  /** The next audio does not continue the last: a seek, or the start of a track. */
+  reset?(): void;
 }
 
 /** The time, injected so that tests can control it. */

@@ -92,7 +92,7 @@ export class PluginBench {
         routing: undefined,
         ...options.settings,
       },
-      importModule: () => Promise.resolve({ default: plugin }),
+      importModule: (url) => (url.startsWith("file:") ? import(url) : Promise.resolve({ default: plugin })),
     });
     return new PluginBench(await ready, { toPlugin, toMain, lines, options });
   }

@@ -1,7 +1,7 @@
 // Random filters objects, made from the filter table: the worst that clients can send, and the worst that audio workers
 // can get, which is anything that passes the check: often at the limits of the ranges, or far out where there are none.
 
-import type { ChoiceMember, FilterEntry, Members, NumberMember } from "../../src/filters/filter-entry.ts";
+import type { FilterEntry, Member, Members, NumberMember } from "../../src/filters/filter-entry.ts";
 import type { FilterSettings } from "../../src/filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../src/filters/filter-table.ts";
 import { filterSettings } from "./filter-settings.ts";
@@ -10,6 +10,7 @@ const EDGES = [0, -0, 1, -1, 0.25, -0.25, 5, 14, 1e-45, 1e-300, 5e-324, 3.4e38, 
 const NONSENSE = [null, "7", "NaN", "", {}, [], true, -1e308, 1e39, -1, 15, 2 ** 53, 0.001];
 /** A filter of a body is sometimes nonsense as a whole, and more often one of its members is. */
 const NONSENSE_SHARE = 0.05;
+const INT32_MAX = 2 ** 31 - 1;
 /** More bands than exist: some are named twice. */
 const BANDS_MAX = 18;
 /** Longer fades than this, and longer echoes, are rare: a test has no half minutes for each. */
@@ -26,7 +27,18 @@ export function randomFiltersBody(random: () => number): object {
 }
 
 function randomObject(value: RandomValue): object {
-  return { ...value.ofSome(FILTER_TABLE.protocol), pluginFilters: { tonearm: value.ofSome(FILTER_TABLE.tonearm) } };
+  const {
+    "lavadspx.echo": lavadspxEcho,
+    "lavalink-filter-plugin.echo": echo,
+    "lavalink-filter-plugin.reverb": reverb,
+    ...lavadspx
+  } = FILTER_TABLE.lavalinkPlugins;
+  const pluginFilters = {
+    tonearm: value.ofSome(FILTER_TABLE.tonearm),
+    ...value.ofSome({ ...lavadspx, reverb, echo: lavadspxEcho }),
+    "lavalink-filter-plugin": value.ofSome({ echo, reverb }),
+  };
+  return { ...value.ofSome(FILTER_TABLE.protocol), pluginFilters };
 }
 
 class RandomValue {
@@ -53,18 +65,23 @@ class RandomValue {
 
   #object(members: Members): object {
     const present = Object.entries(members).filter(([, member]) => {
-      return member.defaultValue === undefined || this.#random() < 0.8;
+      const isRequired = "numberType" in member && member.defaultValue === undefined;
+      return isRequired || this.#random() < 0.8;
     });
     return Object.fromEntries(present.map(([name, member]) => [name, this.#orNonsense(() => this.#member(member))]));
   }
 
-  #member(member: NumberMember | ChoiceMember): unknown {
-    return "choices" in member ? this.#pick(member.choices) : this.#number(member);
+  #member(member: Member): unknown {
+    if ("choices" in member) return this.#pick(member.choices);
+    if ("numberType" in member) return this.#number(member);
+    if (!("item" in member)) return this.#random() < 0.5;
+    return Array.from({ length: Math.floor(this.#random() * member.countMax) }, () => this.#number(member.item));
   }
 
   #number(member: NumberMember): number {
     const { min = -Infinity, max = Infinity, isMinExcluded = false, numberType, defaultValue = 0 } = member;
-    const cut = Math.min(Math.max(this.#limited(member), min), max);
+    const highest = numberType === "integer" ? Math.min(max, INT32_MAX) : max;
+    const cut = Math.min(Math.max(this.#limited(member), min), highest);
     const value = numberType === "integer" ? Math.floor(cut) : numberType === "float" ? Math.fround(cut) : cut;
     return isMinExcluded && value <= min ? defaultValue : value;
   }

@@ -1,14 +1,17 @@
-// The tables of docs/reference/filters.md, generated from the filter table: the protocol's filters first, then our own.
+// The tables of docs/reference/filters.md, generated from the filter table: the protocol's filters, our own, and those
+// of Lavalink's plugins.
 
-import type { ChoiceMember, FilterEntry, NumberMember } from "../../src/filters/filter-entry.ts";
+import type { FilterEntry, Member, NumberMember } from "../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../src/filters/filter-table.ts";
 
 const HEAD = "| Member | Default | Range | Meaning |\n| --- | --- | --- | --- |\n";
+/** `lavadspx.echo` is sent as `echo`. */
+const PLUGIN_OF_FILTER = /^(?:lavadspx|lavalink-filter-plugin)\./;
 const TABLE = /^\| Member \| Default \| Range \|.*\n(?:\|.*\n)+/gm;
 
 /** The page with both tables generated again. */
 export function withFilterTables(page: string): string {
-  const tables = [FILTER_TABLE.protocol, FILTER_TABLE.tonearm].map(tableOf);
+  const tables = [FILTER_TABLE.protocol, FILTER_TABLE.tonearm, FILTER_TABLE.lavalinkPlugins].map(tableOf);
   if (page.match(TABLE)?.length !== tables.length)
     throw new Error(`the page has not ${tables.length} tables of filters`);
   return page.replaceAll(TABLE, () => tables.shift() ?? "");
@@ -29,11 +32,17 @@ function rowsOf(name: string, entry: FilterEntry): string[] {
   return Object.entries(entry.members).map(([member, known]) => row(`${path}.${member}`, known));
 }
 
-function row(path: string, member: NumberMember | ChoiceMember): string {
-  const unit = "choices" in member || member.unit === undefined ? "" : ` ${member.unit}`;
-  const range = "choices" in member ? member.choices.join(", ") : rangeOf(member);
-  const defaultText = member.defaultValue === undefined ? "none" : `${member.defaultValue}${unit}`;
-  return `| \`${path}\` | ${defaultText} | ${range} | ${member.meaning} |\n`;
+function row(path: string, member: Member): string {
+  const unit = "numberType" in member && member.unit !== undefined ? ` ${member.unit}` : "";
+  const value = "item" in member ? "[]" : member.defaultValue;
+  const defaultText = value === undefined ? "none" : `${value}${unit}`;
+  return `| \`${path.replace(PLUGIN_OF_FILTER, "")}\` | ${defaultText} | ${valuesOf(member)} | ${member.meaning} |\n`;
+}
+
+function valuesOf(member: Member): string {
+  if ("choices" in member) return member.choices.join(", ");
+  if ("item" in member) return `up to ${member.countMax}: ${rangeOf(member.item)} ${member.item.unit ?? ""}`.trim();
+  return "numberType" in member ? rangeOf(member) : "true, false";
 }
 
 function rangeOf({ min, max, isMinExcluded = false }: NumberMember): string {

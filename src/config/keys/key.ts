@@ -163,7 +163,10 @@ export function mapKey<T>(
           continue;
         }
         const written = canonicalName(setting.tail);
-        const known = memberNames.find((name) => canonicalName(name) === written);
+        // Two filters differ in spelling only: lowPass and low-pass.
+        const known =
+          memberNames.find((name) => name === setting.tail) ??
+          memberNames.find((name) => canonicalName(name) === written);
         const closest = known === undefined ? closestName(setting.tail, memberNames) : undefined;
         if (closest !== undefined) report.warning(setting, `did you mean ${closest} by ${shorten(setting.tail)}?`);
         const names = known === undefined ? parseText(nameType, setting.tail, { setting, report }) : [known];

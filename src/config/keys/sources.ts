@@ -1,7 +1,7 @@
 // The keys of the sources and filters that clients may use.
 
 import { delimiter } from "node:path";
-import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
+import { SWITCHED_FILTER_NAMES } from "../../filters/filter-settings.ts";
 import { flagKey, integerKey, listKey, mapKey, optionalFlagKey, type ReadKey } from "./key.ts";
 import { flagType, textType } from "./value-type.ts";
 
@@ -27,7 +27,7 @@ export function sourceKeys(read: ReadKey) {
       defaultNote: "all true",
       example: "{ karaoke: false }",
       type: flagType,
-      memberNames: [...PROTOCOL_FILTER_NAMES, "tonearm"],
+      memberNames: SWITCHED_FILTER_NAMES,
     }),
   );
   return {

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readConfigFile } from "../../config/reading/read-file.ts";
 import type { WrittenSetting } from "../../config/reading/written-setting.ts";
 import { NodeError } from "../../errors.ts";
-import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
+import { SWITCHED_FILTER_NAMES } from "../../filters/filter-settings.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import type { Random } from "../../lib/random.ts";
 import { type Limits, ROLES, type Role, UNLIMITED } from "./identity.ts";
@@ -28,7 +28,6 @@ const HASH = /^sha256:[\w-]{43}$/;
 const KEY_BYTES = 32;
 const MEMBERS = ["hashes", "role", "sessions", "players", "requestsPerSecond", "sources", "filters"] as const;
 type Member = (typeof MEMBERS)[number];
-const FILTERS: readonly string[] = [...PROTOCOL_FILTER_NAMES, "tonearm"];
 const LIST_MAX = 100;
 const COUNT_MAX = 1_000_000;
 const SHOWN_MISTAKES_MAX = 20;
@@ -116,7 +115,8 @@ function setMember(draft: Draft, member: Member, text: string): string | undefin
       const found = [...(limits[member] ?? []), ...listed(text).map((item) => item.toLowerCase())];
       const known = member === "filters" ? found.map((item) => filterName(item)) : found;
       const unknown = found.find((_, index) => known[index] === undefined);
-      if (unknown !== undefined) return `there is no filter ${shown(unknown)}; there are ${FILTERS.join(", ")}`;
+      if (unknown !== undefined)
+        return `there is no filter ${shown(unknown)}; there are ${SWITCHED_FILTER_NAMES.join(", ")}`;
       draft.limits = { ...limits, [member]: new Set(known) };
       return found.length > LIST_MAX ? `more than ${LIST_MAX} ${member}` : undefined;
     }
@@ -154,7 +154,7 @@ function listed(text: string): string[] {
 }
 
 function filterName(written: string): string | undefined {
-  return FILTERS.find((name) => name.toLowerCase() === written.toLowerCase());
+  return SWITCHED_FILTER_NAMES.find((name) => name.toLowerCase() === written.toLowerCase());
 }
 
 /** It may be a key that stands where none belongs. */

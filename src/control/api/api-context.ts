@@ -1,5 +1,6 @@
 // The dependencies of the REST routes and the WebSocket endpoint, passed in once by the node. Main thread.
 
+import type { ModuleFilters } from "../../filters/module-filters.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
@@ -61,6 +62,8 @@ export interface ApiContext {
   readonly slicer: TaskSlicer;
   /** Names of filters that the configuration has switched off. */
   readonly disabledFilters: ReadonlySet<string>;
+  /** The filters of plugins. Default: none. */
+  readonly moduleFilters?: ModuleFilters | undefined;
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readonly sources: SourceControl;

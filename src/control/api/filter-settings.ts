@@ -2,26 +2,125 @@
 // and echoed (protocol-v4.md section 3.3). Main thread. Where the published server accepts a value that later kills the
 // track, we refuse it here.
 
-import type { FilterEntry, Members, NumberMember } from "../../filters/filter-entry.ts";
-import { type FilterSettings, PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
+import type { FilterEntry } from "../../filters/filter-entry.ts";
+import {
+  type FilterSettings,
+  isReservedFilterName,
+  type ModuleFilterSettings,
+  type PluginFilterSettings,
+  PROTOCOL_FILTER_NAMES,
+  type SettingsOf,
+  SWITCHED_FILTER_NAMES,
+} from "../../filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../filters/filter-table.ts";
-import type { FiltersBody } from "../protocol/filter-schemas.ts";
+import type { ModuleFilters } from "../../filters/module-filters.ts";
+import { type FiltersBody, moduleFilterBody } from "../protocol/filter-schemas.ts";
 import { ApiError } from "./api-error.ts";
+import { checkFilters } from "./filter-ranges.ts";
+
+const {
+  "lavadspx.echo": lavadspxEcho,
+  "lavalink-filter-plugin.echo": echo,
+  "lavalink-filter-plugin.reverb": reverb,
+  ...lavadspx
+} = FILTER_TABLE.lavalinkPlugins;
+/** By their names in `pluginFilters`; an echo is that of one plugin or the other. */
+const FLAT = { ...lavadspx, reverb };
+/** By their names in `pluginFilters["lavalink-filter-plugin"]`. */
+const NESTED = { echo, reverb };
+
+const NO_FILTERS: ModuleFilters = { find: () => undefined };
+
+type PluginFiltersBody = NonNullable<FiltersBody["pluginFilters"]>;
+type EchoSettings = SettingsOf<"lavadspx.echo"> | SettingsOf<"lavalink-filter-plugin.echo">;
 
 /** The names of the filters in the body, as they can be switched off: Tonearm's own are one. */
-export function filtersIn(body: FiltersBody): readonly string[] {
-  const present: string[] = PROTOCOL_FILTER_NAMES.filter((name) => body[name] !== undefined);
-  return body.pluginFilters?.tonearm === undefined ? present : [...present, "tonearm"];
+export function filtersIn(body: FiltersBody, moduleFilters = NO_FILTERS): readonly string[] {
+  const { "lavalink-filter-plugin": nested, ...flat } = body.pluginFilters ?? {};
+  const ofPlugins = [...Object.entries(flat), ...Object.entries(nested ?? {})];
+  const names = ofPlugins
+    .filter(([, settings]) => settings !== undefined)
+    .map(([name]) => name)
+    .filter((name) => SWITCHED_FILTER_NAMES.includes(name) || moduleFilters.find(name) !== undefined);
+  return [...PROTOCOL_FILTER_NAMES.filter((name) => body[name] !== undefined), ...new Set(names)];
 }
 
 /** Every present filter with all members, as it is stored and echoed. Throws a 400 that names field and range. */
-export function checkedFilterSettings(body: FiltersBody): FilterSettings {
+export function checkedFilterSettings(body: FiltersBody, moduleFilters = NO_FILTERS): FilterSettings {
   const settings = present(FILTER_TABLE.protocol, body);
-  const tonearm = present(FILTER_TABLE.tonearm, body.pluginFilters?.tonearm ?? {});
-  check(settings, FILTER_TABLE.protocol, "filters");
-  check(tonearm, FILTER_TABLE.tonearm, "filters.pluginFilters.tonearm");
-  // Left out if empty, as the published server does.
-  return Object.keys(tonearm).length === 0 ? settings : { ...settings, pluginFilters: { tonearm } };
+  checkFilters(settings, FILTER_TABLE.protocol, "filters");
+  const { pluginFilters: ofPlugins } = body;
+  const pluginFilters = {
+    ...checkedPluginFilters(ofPlugins ?? {}),
+    ...checkedModuleFilters(ofPlugins ?? {}, moduleFilters),
+  };
+  return isEmpty(pluginFilters) ? settings : { ...settings, pluginFilters };
+}
+
+/** Those of Lavalink's plugins are left out while they are off, and empty objects, as the published server does. */
+function checkedPluginFilters(body: PluginFiltersBody): PluginFilterSettings {
+  const path = "filters.pluginFilters";
+  const tonearm = present(FILTER_TABLE.tonearm, body.tonearm ?? {});
+  checkFilters(tonearm, FILTER_TABLE.tonearm, `${path}.tonearm`);
+  const flat = present(FLAT, body);
+  checkFilters(flat, FLAT, path);
+  const nested = present(NESTED, body["lavalink-filter-plugin"] ?? {});
+  checkFilters(nested, NESTED, `${path}.lavalink-filter-plugin`);
+  const ofFilterPlugin = onlyActive(NESTED, nested);
+  return {
+    ...(!isEmpty(tonearm) && { tonearm }),
+    ...onlyActive(FLAT, flat),
+    ...(body.echo && checkedEcho(body.echo, path)),
+    ...(!isEmpty(ofFilterPlugin) && { "lavalink-filter-plugin": ofFilterPlugin }),
+  };
+}
+
+/** Of plugins. Those that no plugin has are dropped, as the published server does. */
+function checkedModuleFilters(
+  body: Readonly<Record<string, unknown>>,
+  moduleFilters: ModuleFilters,
+): Readonly<Record<string, ModuleFilterSettings>> {
+  const entries = Object.entries(body).flatMap(([name, value]) => {
+    const filter = value === null || isReservedFilterName(name) ? undefined : moduleFilters.find(name);
+    if (filter === undefined) return [];
+    const path = `filters.pluginFilters.${name}`;
+    if (filter.trouble !== undefined) throw new ApiError(400, `${path} cannot be set: ${filter.trouble}`);
+    const { data: settings, error } = moduleFilterBody(filter.entry).safeParse(value);
+    const [problem] = error?.issues ?? [];
+    if (problem !== undefined) throw new ApiError(400, `${[path, ...problem.path].join(".")}: ${problem.message}`);
+    if (!settings) return [];
+    checkFilters({ [name]: settings }, { [name]: filter.entry }, "filters.pluginFilters");
+    return [[name, settings] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function checkedEcho(
+  { echoLength, delay, decay }: NonNullable<PluginFiltersBody["echo"]>,
+  path: string,
+): { readonly echo?: EchoSettings } {
+  if (delay !== undefined && echoLength === undefined) {
+    const settings = { echo: { delay, decay } };
+    checkFilters(settings, { echo }, path);
+    return onlyActive({ echo }, settings);
+  }
+  const settings = { echo: { echoLength: echoLength ?? 0, decay } };
+  checkFilters(settings, { echo: lavadspxEcho }, path);
+  return onlyActive({ echo: lavadspxEcho }, settings);
+}
+
+/** Without those that leave the audio unchanged. */
+function onlyActive<Filters extends object>(
+  table: { readonly [Name in keyof Filters]: Pick<FilterEntry, "isOff"> },
+  filters: Filters,
+): Partial<Filters> {
+  const names = Object.keys(filters) as (keyof Filters)[]; // made by `present`, or here
+  const active = names.filter((name) => !table[name].isOff(filters[name] as never)); // checked by the same entry
+  return Object.fromEntries(active.map((name) => [name, filters[name]])) as Partial<Filters>;
+}
+
+function isEmpty(filters: object): boolean {
+  return Object.keys(filters).length === 0;
 }
 
 /** The entries of the table that the body has, in the table's order. */
@@ -33,54 +132,4 @@ function present<Table extends object, Body extends { readonly [Name in keyof Ta
   const entries = names.map((name) => [name, body[name]] as const);
   const present = entries.filter(([, settings]) => settings !== undefined && settings !== null);
   return Object.fromEntries(present) as { [Name in keyof Table]?: NonNullable<Body[Name]> }; // under their own names
-}
-
-type Values = Readonly<Record<string, number | string>>;
-/** The settings of any filter. */
-type AnySettings = number | readonly Values[] | Values;
-
-/** `path` is where they stand in the body. */
-function check(
-  filters: Readonly<Record<string, AnySettings>>,
-  table: Readonly<Record<string, FilterEntry>>,
-  path: string,
-): void {
-  for (const [name, entry] of Object.entries(table)) {
-    const settings = filters[name];
-    if (settings !== undefined) checkFilter(entry, settings, `${path}.${name}`);
-  }
-}
-
-function checkFilter(entry: FilterEntry, settings: AnySettings, path: string): void {
-  switch (entry.kind) {
-    case "number":
-      checkNumber(entry.value, settings, path);
-      break;
-    case "list":
-      // The value has this kind: the schema of the same entry has checked it.
-      for (const [index, item] of (settings as readonly Values[]).entries())
-        checkMembers(entry.members, item, `${path}[${index}]`);
-      break;
-    case "object": {
-      const values = settings as Values; // as above
-      if (!(entry.isFreeWhenOff && entry.isOff(values))) checkMembers(entry.members, values, path);
-    }
-  }
-}
-
-function checkMembers(members: Members, values: Values, path: string): void {
-  for (const [member, known] of Object.entries(members)) {
-    if (!("choices" in known)) checkNumber(known, values[member], `${path}.${member}`);
-  }
-}
-
-function checkNumber(member: NumberMember, value: AnySettings | Values[string] | undefined, path: string): void {
-  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, isMinExcluded = false } = member;
-  if (typeof value === "number" && value <= max && (isMinExcluded ? value > min : value >= min)) return;
-  throw new ApiError(400, `${path} must be ${rangeText(member)}, but is ${value}`);
-}
-
-function rangeText({ min, max, isMinExcluded = false }: NumberMember): string {
-  if (max === undefined) return isMinExcluded ? `greater than ${min}` : `${min} or more`;
-  return isMinExcluded ? `greater than ${min} and at most ${max}` : `from ${min} to ${max}`;
 }

@@ -3,6 +3,7 @@
 
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { NodeError } from "../../errors.ts";
+import type { ModuleFilters } from "../../filters/module-filters.ts";
 import { type JsonInteger, type JsonObject, jsonSizeBytes, toNumber } from "../../lib/json.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { isSnowflake } from "../../lib/snowflake.ts";
@@ -22,6 +23,7 @@ const USER_DATA_SIZE_MAX_BYTES = 256 * 1024;
 /** Limits of the client that apply to an otherwise valid update. */
 interface UpdateBounds {
   readonly disabledFilters: ReadonlySet<string>;
+  readonly moduleFilters: ModuleFilters | undefined;
   /** Name of the key of the player's session; undefined: it may do everything. */
   readonly owner: string | undefined;
   readonly limits: Limits;
@@ -29,10 +31,10 @@ interface UpdateBounds {
 
 /** The current bounds of a session's key. */
 export function updateBounds(
-  { disabledFilters, limitsOf }: Pick<ApiContext, "disabledFilters" | "limitsOf">,
+  { disabledFilters, moduleFilters, limitsOf }: Pick<ApiContext, "disabledFilters" | "moduleFilters" | "limitsOf">,
   owner: string | undefined,
 ): UpdateBounds {
-  return { disabledFilters, owner, limits: limitsOf(owner) };
+  return { disabledFilters, moduleFilters, owner, limits: limitsOf(owner) };
 }
 
 /** Throws an ApiError, `track-undecodable` or `key-forbidden`. */
@@ -44,7 +46,7 @@ export function parsePlayerUpdate(body: PlayerBody, bounds: UpdateBounds): Playe
     throw new ApiError(400, "End time must be greater than 0");
   }
   return {
-    filters: body.filters && checkedFilterSettings(body.filters),
+    filters: body.filters && checkedFilterSettings(body.filters, bounds.moduleFilters),
     trackChange: trackChange({ encoded, identifier }, bounds),
     userData: body.track?.userData && checkedUserData(body.track.userData),
     positionMs: body.position === undefined ? undefined : Math.max(0, toSafeNumber(body.position)),
@@ -80,9 +82,12 @@ function checkedUserData(userData: JsonObject): JsonObject {
   throw new ApiError(400, `track.userData must be at most ${limit} KiB, but takes ${Math.ceil(sizeBytes / 1024)} KiB`);
 }
 
-function checkFiltersEnabled({ filters }: PlayerBody, { disabledFilters, owner, limits }: UpdateBounds): void {
+function checkFiltersEnabled(
+  { filters }: PlayerBody,
+  { disabledFilters, moduleFilters, owner, limits }: UpdateBounds,
+): void {
   if (!filters) return;
-  const used = filtersIn(filters);
+  const used = filtersIn(filters, moduleFilters);
   const forbidden = used.filter((name) => limits.filters?.has(name) === false);
   if (forbidden.length > 0) {
     throw new NodeError("key-forbidden", `the key ${owner} may not use these filters: ${forbidden.join(", ")}`);

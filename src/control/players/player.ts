@@ -8,7 +8,8 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
-import { activeFilterNames } from "../../filters/filter-settings.ts";
+import { activeFilterNames, moduleFiltersIn, withoutModuleFilter } from "../../filters/filter-settings.ts";
+import { FILTER_FAULTS, type FilterFaultReport } from "../../filters/module-filters.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
@@ -52,6 +53,8 @@ interface PlayerOptions extends PlayerOwner {
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
   readonly sharedIncidents: SharedIncidents;
+  /** A filter of a plugin was removed from it. */
+  readonly onFilterFault?: ((fault: FilterFaultReport) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long an update waits for the voice connection before it is answered all the same. */
@@ -174,7 +177,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const { isPaused: paused, volume, filters, voice } = this.#intent.value;
     const own = {
       ...{ guildId, sessionId, track, position, paused, volume },
-      filters: [...activeFilterNames(filters)],
+      filters: [...activeFilterNames(filters), ...moduleFiltersIn(filters)],
       region: voice === undefined ? null : voiceRegion(voice.credentials.endpoint),
     };
     return this.#diagnosis.toJson(own, workers.placementOf(this));
@@ -260,8 +263,12 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#voice.onWorkerLost();
     const { loaded } = this.#track;
     this.#diagnosis.onWorkerLost({ isAudible: this.isPlaying && loaded?.hasBeenAudible === true });
-    loaded?.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" });
-    if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
+    // What it played is not to blame for a filter.
+    const isFilter = attribution.kind !== "none" && attribution.activity === "filter";
+    loaded?.onWorkerLost(this.#clock.epochMs(), { isAttributed: attribution.kind === "suspect" && !isFilter });
+    if (isFilter)
+      this.#removeFilters("an audio worker was lost while it ran: it did not return, or used up the memory");
+    else if (attribution.kind === "culprit") this.#giveUp(attribution.activity);
   }
 
   get isSuspect(): boolean {
@@ -272,6 +279,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     if (event.type === "playerReport") this.#onReport(event.report);
     else if (event.type === "voiceState" || event.type === "voiceClosed") this.#voice.onWorkerEvent(event);
     else if (event.type === "position") this.#onPosition(event.report);
+    else if (event.type === "filterRemoved") this.#removeFilter(event);
     else this.#track.onWorkerEvent(event);
   }
 
@@ -409,6 +417,22 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#intent.replace({ filters });
     this.#send({ type: "setFilters", filters });
     this.sendPlayerUpdate();
+  }
+
+  /** One of them must not stop the next worker as well. */
+  #removeFilters(message: string): void {
+    for (const filter of moduleFiltersIn(this.#intent.value.filters))
+      this.#removeFilter({ filter, reason: "workerLost", message });
+  }
+
+  /** Its worker leaves it out already. */
+  #removeFilter({ filter, reason, message }: Omit<FilterFaultReport, "guildId">): void {
+    const { filters } = this.#intent.value;
+    // Two tracks that are audible at once report it twice.
+    if (!moduleFiltersIn(filters).includes(filter)) return;
+    this.#options.onFilterFault?.({ filter, reason, message, guildId: this.guildId });
+    this.#sendEvent({ type: "FilterRemovedEvent", filter, reason, message: FILTER_FAULTS[reason] });
+    this.#setFilters(withoutModuleFilter(filters, filter));
   }
 
   #onVoiceClosed(code: number, reason: string, isByRemote: boolean): void {

@@ -2,29 +2,70 @@
 // the filter table. Main thread.
 
 import { z } from "zod";
-import type { ChoiceMember, FilterEntry, Members, NumberMember, ObjectFilter } from "../../filters/filter-entry.ts";
+import type {
+  FilterEntry,
+  Member,
+  Members,
+  NumberMember,
+  ObjectFilter,
+  SettingsOfEntry,
+} from "../../filters/filter-entry.ts";
 import type {
   FilterName,
   FilterSettings,
+  ModuleFilterSettings,
   ProtocolFilterName,
   SettingsOf,
   TonearmFilterName,
 } from "../../filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../filters/filter-table.ts";
-import { float32Field, float64Field, int32Field, listField } from "./json-fields.ts";
+import { booleanField, float32Field, float64Field, int32Field, listField } from "./json-fields.ts";
 
 const NUMBER_FIELDS = { float: float32Field, double: float64Field, integer: int32Field };
 
-type Table = typeof FILTER_TABLE.protocol & typeof FILTER_TABLE.tonearm;
+type Table = typeof FILTER_TABLE.protocol & typeof FILTER_TABLE.tonearm & typeof FILTER_TABLE.lavalinkPlugins;
 /** The schema of one filter: numbers and lists are not nullable, as with the published server. */
 type BodySchema<Name extends FilterName> = z.ZodOptional<
   Table[Name] extends ObjectFilter ? z.ZodNullable<z.ZodType<SettingsOf<Name>>> : z.ZodType<SettingsOf<Name>>
 >;
 
 /** Filled in, but not yet checked against the ranges: `checkedFilterSettings` does that, whose messages name them. */
-export const tonearmFiltersBody = z
+const tonearmFiltersBody = z
   .object(byFilter<{ [Name in TonearmFilterName]: BodySchema<Name> }>(FILTER_TABLE.tonearm, bodySchema))
   .meta({ id: "TonearmFilters" });
+
+const {
+  "high-pass": highPass,
+  "low-pass": lowPass,
+  normalization,
+  "lavadspx.echo": lavadspxEcho,
+  "lavalink-filter-plugin.echo": filterPluginEcho,
+  "lavalink-filter-plugin.reverb": filterPluginReverb,
+} = FILTER_TABLE.lavalinkPlugins;
+
+/**
+ * The echo of either plugin: with `delay` and without `echoLength` it is that of lavalink-filter-plugin, otherwise that
+ * of LavaDSPX.
+ */
+const eitherEcho = z.object({
+  echoLength: float32Field.optional(),
+  delay: float32Field.optional(),
+  decay: float32Field.prefault(0),
+});
+
+/** `pluginFilters` of an update. Others are of plugins, if any: `moduleFilterBody` reads them. */
+export const pluginFiltersBody = z.looseObject({
+  tonearm: tonearmFiltersBody.nullable().optional(),
+  "high-pass": objectBody(highPass),
+  "low-pass": objectBody(lowPass),
+  normalization: objectBody(normalization),
+  echo: eitherEcho.nullable().optional(),
+  reverb: objectBody(filterPluginReverb),
+  "lavalink-filter-plugin": z
+    .object({ echo: objectBody(filterPluginEcho), reverb: objectBody(filterPluginReverb) })
+    .nullable()
+    .optional(),
+});
 
 /**
  * The filters object of an update. `null` is equivalent to absent, but counts as present where disabled filters are
@@ -34,7 +75,7 @@ export const filtersBody = z
   .object({
     ...byFilter<{ [Name in ProtocolFilterName]: BodySchema<Name> }>(FILTER_TABLE.protocol, bodySchema),
     /** By the plugin's name; what no plugin has is dropped. */
-    pluginFilters: z.object({ tonearm: tonearmFiltersBody.nullable().optional() }).nullable().optional(),
+    pluginFilters: pluginFiltersBody.nullable().optional(),
   })
   .meta({ id: "Filters" });
 
@@ -49,12 +90,29 @@ const tonearmSettingsSchema = z
 export const filterSettingsSchema = z
   .strictObject({
     ...byFilter(FILTER_TABLE.protocol, echoedSchema),
-    pluginFilters: z.strictObject({ tonearm: tonearmSettingsSchema }).optional(),
+    pluginFilters: z
+      .looseObject({
+        tonearm: tonearmSettingsSchema.optional(),
+        "high-pass": echoedSchema(highPass),
+        "low-pass": echoedSchema(lowPass),
+        normalization: echoedSchema(normalization),
+        echo: z.union([echoedSchema(lavadspxEcho), echoedSchema(filterPluginEcho)]).optional(),
+        reverb: echoedSchema(filterPluginReverb),
+        "lavalink-filter-plugin": z
+          .strictObject({ echo: echoedSchema(filterPluginEcho), reverb: echoedSchema(filterPluginReverb) })
+          .optional(),
+      })
+      .optional(),
   })
   .meta({
     id: "FilterSettings",
     description: "Every filter that was set, with all its members.",
   }) as z.ZodType as z.ZodType<FilterSettings>; // made from the table that the type is made from
+
+/** The settings of a filter of a plugin, filled in. */
+export function moduleFilterBody(entry: ObjectFilter): z.ZodType<ModuleFilterSettings | null | undefined> {
+  return bodySchema(entry) as z.ZodType<ModuleFilterSettings | null | undefined>; // by its kind
+}
 
 function bodySchema(entry: FilterEntry): z.ZodType {
   switch (entry.kind) {
@@ -67,8 +125,16 @@ function bodySchema(entry: FilterEntry): z.ZodType {
   }
 }
 
-function bodyField(member: NumberMember | ChoiceMember): z.ZodType {
+function objectBody<Known extends ObjectFilter>(
+  entry: Known,
+): z.ZodOptional<z.ZodNullable<z.ZodType<SettingsOfEntry<Known>>>> {
+  return bodySchema(entry) as z.ZodOptional<z.ZodNullable<z.ZodType<SettingsOfEntry<Known>>>>; // by its kind
+}
+
+function bodyField(member: Member): z.ZodType {
   if ("choices" in member) return z.enum(member.choices).prefault(member.defaultValue);
+  if ("item" in member) return listField(bodyField(member.item), { countMax: member.countMax }).prefault([]);
+  if (typeof member.defaultValue === "boolean") return booleanField.prefault(member.defaultValue);
   const field = NUMBER_FIELDS[member.numberType];
   return (member.defaultValue === undefined ? field : field.prefault(member.defaultValue)).meta(description(member));
 }
@@ -84,13 +150,17 @@ function echoedSchema(entry: FilterEntry): z.ZodType {
   }
 }
 
-function echoedField(member: NumberMember | ChoiceMember): z.ZodType {
-  return "choices" in member ? z.enum(member.choices) : echoedFreeField(member).meta(description(member));
+function echoedField(member: Member): z.ZodType {
+  const isNumber = "numberType" in member;
+  return isNumber ? echoedFreeField(member).meta(description(member)) : echoedFreeField(member);
 }
 
 /** Schema of a member without a range. */
-function echoedFreeField(member: NumberMember | ChoiceMember): z.ZodType {
-  return "numberType" in member && member.numberType === "integer" ? z.int() : z.number();
+function echoedFreeField(member: Member): z.ZodType {
+  if ("choices" in member) return z.enum(member.choices);
+  if ("item" in member) return z.array(echoedField(member.item)).max(member.countMax);
+  if (!("numberType" in member)) return z.boolean();
+  return member.numberType === "integer" ? z.int() : z.number();
 }
 
 function description({ min, max, isMinExcluded, unit }: NumberMember): z.core.GlobalMeta {
@@ -109,6 +179,6 @@ function byFilter<Schemas extends Readonly<Record<string, z.ZodType>>>(
   return Object.fromEntries(schemas) as Schemas; // one schema per entry of the table, of what its type follows from
 }
 
-function byMember(members: Members, fieldOf: (member: NumberMember | ChoiceMember) => z.ZodType) {
+function byMember(members: Members, fieldOf: (member: Member) => z.ZodType) {
   return Object.fromEntries(Object.entries(members).map(([member, known]) => [member, fieldOf(known)]));
 }

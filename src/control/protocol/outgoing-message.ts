@@ -40,6 +40,8 @@ export type EventMessage =
   | (EventOf<"TrackEndEvent"> & { readonly track: TrackJson; readonly reason: TrackEndReasonJson })
   | (EventOf<"TrackExceptionEvent"> & { readonly track: TrackJson; readonly exception: ExceptionJson })
   | (EventOf<"TrackStuckEvent"> & { readonly track: TrackJson; readonly thresholdMs: number })
+  /** Tonearm's own: a filter of a plugin was removed from the player because of a fault. */
+  | (EventOf<"FilterRemovedEvent"> & { readonly filter: string; readonly reason: string; readonly message: string })
   | (EventOf<"WebSocketClosedEvent"> & { readonly code: number; readonly reason: string; readonly byRemote: boolean });
 
 /** A message in v4 form; a session's dialect converts it to the client's form. */

@@ -3,6 +3,7 @@
 
 import type { PlayerCounts, WorkerMetrics } from "../../bridge/audio-metrics.ts";
 import type { Incident } from "../../bridge/audio-report.ts";
+import type { FilterModule } from "../../bridge/commands.ts";
 import type { WorkerReport } from "../../bridge/worker-report.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -86,6 +87,7 @@ export class WorkerPool {
   /** Totals of all audio so far. */
   readonly totals = new AudioTotals();
   #threadCount = 0;
+  #filterModules: readonly FilterModule[] = [];
   #isClosed = false;
 
   /** Workers start at once. Players may be attached before they are ready: their commands wait. */
@@ -109,6 +111,14 @@ export class WorkerPool {
   /** Players may come soon: workers load what plays, which they do with their first command, whatever it is. */
   wake(): void {
     this.#sendComplexity(this.#governor.complexity);
+  }
+
+  /** Replaces the filters of plugins, on all workers. */
+  setFilterModules(modules: readonly FilterModule[]): void {
+    if (modules.length === 0 && this.#filterModules.length === 0) return;
+    this.#filterModules = modules;
+    for (const { thread } of [...this.#slots, ...this.#isolation.slots])
+      thread?.channel.send({ type: "setFilterModules", modules });
   }
 
   /** Gives the player a worker, at once if one is running, else when one is. */
@@ -230,6 +240,8 @@ export class WorkerPool {
     slot.thread = spare ?? new WorkerThread(this.#threadOptions(), listener);
     const { complexity, complexityMax } = this.#governor;
     if (complexity < complexityMax) slot.thread.channel.send({ type: "setComplexity", complexity });
+    const modules = this.#filterModules;
+    if (modules.length > 0) slot.thread.channel.send({ type: "setFilterModules", modules });
   }
 
   #sendComplexity(complexity: number): void {

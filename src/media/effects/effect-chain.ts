@@ -6,6 +6,7 @@
 import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
 import { FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { FILTERS_AFTER_TIMESCALE, FILTERS_BEFORE_TIMESCALE } from "./filters/builtin.ts";
+import type { FilterDefinition } from "./filters/filter-definition.ts";
 import { FilterStage } from "./filters/filter-stage.ts";
 import type { RateFilter } from "./filters/rate-filter.ts";
 import { TimescaleFilter } from "./filters/timescale/timescale.ts";
@@ -38,8 +39,9 @@ export class EffectChain {
   /** Positioned by `setPosition`, and applied in `level`. */
   readonly fades = new TrackFades();
   readonly #loudness = new LoudnessStage();
-  readonly #before = new FilterStage(FILTERS_BEFORE_TIMESCALE);
-  readonly #after = new FilterStage(FILTERS_AFTER_TIMESCALE);
+  readonly #before = new FilterStage(() => FILTERS_BEFORE_TIMESCALE);
+  readonly #after = new FilterStage(() => FILTERS_AFTER_TIMESCALE);
+  readonly #ofPlugins: FilterStage;
   readonly #volume = new VolumeFilter();
   #rate: RateFilter | undefined;
   /** Settings that have not reached the filters yet. */
@@ -47,6 +49,11 @@ export class EffectChain {
   #filterChanges = 0;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
+
+  /** `ofPlugins`: the filters of plugins. Default: none. */
+  constructor(ofPlugins: () => readonly FilterDefinition[] = () => []) {
+    this.#ofPlugins = new FilterStage(ofPlugins);
+  }
 
   /** 0 to 1000; a change is a ramp of 10 ms. */
   setVolume(volume: number): void {
@@ -76,6 +83,7 @@ export class EffectChain {
     this.#loudness.set(activeSettingsIn(filters, "loudness"));
     this.#before.set(filters);
     this.#after.set(filters);
+    this.#ofPlugins.set(filters);
     const settings = activeSettingsIn(filters, "timescale");
     if (this.#rate !== undefined) this.#rate.change(settings);
     else if (settings !== undefined) this.#rate = new TimescaleFilter(settings);
@@ -91,12 +99,12 @@ export class EffectChain {
   get areSettingsNeutral(): boolean {
     this.#applyFilters();
     const areFiltersNeutral = this.#before.isNeutral && this.#rate === undefined && this.#after.isNeutral;
-    return this.#loudness.isNeutral && areFiltersNeutral && this.#volume.isNeutral;
+    return this.#loudness.isNeutral && areFiltersNeutral && this.#ofPlugins.isNeutral && this.#volume.isNeutral;
   }
 
   /** True when audio that went through it is audible again later, and must not go through it twice. */
   get isEchoing(): boolean {
-    return this.#before.isEchoing || this.#after.isEchoing;
+    return this.#before.isEchoing || this.#after.isEchoing || this.#ofPlugins.isEchoing;
   }
 
   /** Track samples per output sample. */
@@ -142,6 +150,7 @@ export class EffectChain {
     else if (this.#rate.isIdentity) this.#takeRest(this.#rate, { queue, left, right, lengthSamples });
     else silenceFrom(this.#rate.readInto(left, right, lengthSamples), left, right, lengthSamples);
     this.#after.process(left, right, lengthSamples);
+    this.#ofPlugins.process(left, right, lengthSamples);
   }
 
   /** Applies fades and volume, in place, to the output of `render`. */
@@ -183,6 +192,7 @@ export class EffectChain {
     this.#dropIdleRate();
     this.#before.jump();
     this.#after.jump();
+    this.#ofPlugins.jump();
   }
 
   /**
@@ -194,6 +204,7 @@ export class EffectChain {
     this.#loudness.begin(loudnessLufs);
     this.#before.settle();
     this.#after.settle();
+    this.#ofPlugins.settle();
     this.fades.begin();
     this.#volume.reset();
   }
@@ -208,6 +219,7 @@ export class EffectChain {
   close(): void {
     this.#before.close();
     this.#after.close();
+    this.#ofPlugins.close();
   }
 
   #push(queue: SampleQueue, rate: RateFilter): void {

@@ -6,6 +6,7 @@
 import type { FilterSettings } from "../../filters/filter-settings.ts";
 import { EffectChain } from "../effects/effect-chain.ts";
 import type { Fade } from "../effects/fade-curve.ts";
+import type { FilterDefinition } from "../effects/filters/filter-definition.ts";
 import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { CodecSupply } from "./codecs.ts";
@@ -27,6 +28,8 @@ export interface PipelineOptions extends Omit<PacketReaderOptions, "onProgress" 
   /** Initial volume; see `setVolume` and `setFilters`. */
   readonly volume: number;
   readonly filters: FilterSettings;
+  /** The filters of plugins. Default: none. */
+  readonly pluginFilters?: (() => readonly FilterDefinition[]) | undefined;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
   /** The track cannot continue. Buffered audio can still be produced. At most once. */
@@ -46,7 +49,7 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #reader: PacketReader;
   readonly #supply: PacketSupply;
-  readonly #chain = new EffectChain();
+  readonly #chain: EffectChain;
   /** The audible part of the track: the requested part, as far as the track goes. */
   readonly #span: { readonly startMs: number; endMs: number };
   #transcoder: Transcoder | undefined;
@@ -72,6 +75,7 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.#chain = new EffectChain(options.pluginFilters);
     this.tally = options.tally ?? new TrackTally();
     this.#positionMs = Math.max(0, options.startMs);
     this.#endMs = options.endMs !== undefined && options.endMs > this.#positionMs ? options.endMs : undefined;

@@ -302,6 +302,11 @@ export class AudioPlayer implements LoopMember {
     if (this.#mayChange) this.#applyFilters();
   }
 
+  /** Filters of plugins may be made that could not before. */
+  refreshFilters(): void {
+    this.#tracks.refreshFilters();
+  }
+
   get #mayChange(): boolean {
     return !this.#tracks.areAny || this.#changes.take(1);
   }

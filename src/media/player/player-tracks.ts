@@ -71,6 +71,11 @@ export class PlayerTracks {
     this.#current?.pipeline.setVolume(volume);
   }
 
+  /** Filters of plugins may be made that could not before. */
+  refreshFilters(): void {
+    if (this.#filters.pluginFilters !== undefined) this.setFilters(this.#filters);
+  }
+
   /** Replaces all filters, of the current tracks and of those to come. */
   setFilters(filters: FilterSettings): void {
     this.#filters = filters;
@@ -267,9 +272,13 @@ export class PlayerTracks {
   }
 
   #hooksOf(track: () => PlayingTrack): PipelineHooks {
+    const { context, playerId, send } = this.#options;
     return {
       volume: this.#volume,
       filters: this.#filters,
+      pluginFilters: context.filterModules?.definitionsFor(playerId, (filter, fault) => {
+        send({ type: "filterRemoved", playerId, filter, ...fault });
+      }),
       onProgress: () => this.#onProgress(track()),
       onFailure: (error) => this.#onFailure(track(), error),
     };

@@ -6,6 +6,7 @@ import type { LossCause } from "../../bridge/audio-report.ts";
 import type { PlayCommand, PlayerId, SeekId, TrackId } from "../../bridge/commands.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
+import type { FilterModules } from "../effects/filters/filter-modules.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import { Pipeline, type PipelineOptions } from "../pipeline/pipeline.ts";
 import type { TrackTally } from "../pipeline/track-tally.ts";
@@ -54,12 +55,14 @@ export interface TrackContext {
   readonly clock: Clock;
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
+  /** The filters of plugins. Default: none. */
+  readonly filterModules?: FilterModules | undefined;
   /** Creates the budget of a track of this player. */
   readonly createBudget: (playerId: PlayerId, owner: Owner) => TrackBudget;
 }
 
 /** Initial settings of a pipeline, and its callbacks. */
-export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "onProgress" | "onFailure">;
+export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "pluginFilters" | "onProgress" | "onFailure">;
 
 /** Opens the track. */
 export function startTrack(

@@ -3,7 +3,7 @@
 
 import type { InfoJson } from "../../control/protocol/info-json.ts";
 import { PROTOCOL_VERSION } from "../../control/protocol/protocol-version.ts";
-import { PROTOCOL_FILTER_NAMES } from "../../filters/filter-settings.ts";
+import { LAVALINK_PLUGIN_FILTERS, SWITCHED_FILTER_NAMES } from "../../filters/filter-settings.ts";
 
 interface NodeDescription {
   /** Tonearm's own version, semantic. */
@@ -12,6 +12,8 @@ interface NodeDescription {
   readonly buildTimeMs: number;
   readonly git: { readonly branch: string; readonly commit: string; readonly commitTimeMs: number };
   readonly sourceNames: readonly string[];
+  /** Of the filters of plugins. Default: none. */
+  readonly filterNames?: readonly string[];
   readonly disabledFilters: ReadonlySet<string>;
   readonly plugins: InfoJson["plugins"];
 }
@@ -28,9 +30,23 @@ export function createInfo(node: NodeDescription): InfoJson {
     lavaplayer: audioLibrary,
     audioLibrary,
     sourceManagers: node.sourceNames,
-    filters: PROTOCOL_FILTER_NAMES.filter((name) => !node.disabledFilters.has(name)),
-    plugins: node.plugins,
+    filters: [...SWITCHED_FILTER_NAMES, ...(node.filterNames ?? [])].filter(
+      (name) => name !== "tonearm" && !node.disabledFilters.has(name),
+    ),
+    plugins: [...node.plugins, ...filterPlugins(node.disabledFilters)],
   };
+}
+
+/** The versions of Lavalink's filter plugins whose filters the node has. */
+const FILTER_PLUGINS: InfoJson["plugins"] = [
+  { name: "lavadspx-plugin", version: "0.0.5" },
+  { name: "lavalink-filter-plugin", version: "0.4.0" },
+];
+
+/** Those with a filter that is not switched off. */
+function filterPlugins(disabled: ReadonlySet<string>): InfoJson["plugins"] {
+  const filters = Object.entries<readonly string[]>(LAVALINK_PLUGIN_FILTERS).filter(([name]) => !disabled.has(name));
+  return FILTER_PLUGINS.filter(({ name }) => filters.some(([, plugins]) => plugins.includes(name)));
 }
 
 /** `semver` is ours; the numbers are the protocol's, for clients decide by them what they may ask for. */

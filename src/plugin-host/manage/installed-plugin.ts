@@ -27,6 +27,8 @@ interface InstalledPluginOptions {
   /** Known for a built-in plugin before its thread starts. */
   readonly manifest: PluginManifest | undefined;
   readonly clock: Clock;
+  /** Its manifest is another one. */
+  readonly onTaken?: () => void;
   /** Options for the name that it reports, with these changes. Never rejects. */
   readonly give: (name: string, changes: PlainTreeMap) => Promise<GivenOptions>;
   /** Creates its runner, which requests the options and reports each manifest. */
@@ -52,7 +54,10 @@ export class InstalledPlugin {
     this.#options = options;
     this.runner = options.createRunner({
       onNamed: (name) => options.give(name, this.#changes),
-      onManifest: (manifest) => this.#take(manifest),
+      onManifest: (manifest) => {
+        this.#take(manifest);
+        options.onTaken?.();
+      },
     });
     if (options.manifest !== undefined) this.#take(options.manifest);
   }

@@ -34,6 +34,7 @@ import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
 import { PersistedStore } from "./persisted-store.ts";
+import type { OfferedFilters } from "./plugin-filters.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { LinkOptions, PluginSource } from "./plugin-source.ts";
 import type { PluginThread } from "./plugin-thread.ts";
@@ -105,6 +106,8 @@ export class Plugins implements LinkSource {
   readonly #requestedLoads = new Set<RequestedLoad>();
   readonly #persisted: PersistedStore;
   #loader: Loader | undefined;
+  /** What plugins offer has changed. */
+  onOffersChanged = (): void => undefined;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
@@ -148,6 +151,14 @@ export class Plugins implements LinkSource {
       }
     }
     return [...byName.values()];
+  }
+
+  /** The filters of each plugin, as far as it has said. */
+  get filters(): readonly OfferedFilters[] {
+    return this.#plugins.map(({ name, manifest, runner }) => {
+      const trouble = `the plugin ${name} is off: ${runner.trouble ?? "it could not be started"}`;
+      return { plugin: name, filters: manifest?.filters ?? [], trouble: runner.state === "off" ? trouble : undefined };
+    });
   }
 
   /** The hosts of each source, as far as its plugin has said. */
@@ -260,6 +271,7 @@ export class Plugins implements LinkSource {
     const plugin: InstalledPlugin = new InstalledPlugin({
       ...plan,
       clock,
+      onTaken: () => this.onOffersChanged(),
       give: (ownName, changes) => this.#give(plugin, { plan, ownName, changes }),
       createRunner: (listener) => {
         return new PluginRunner({

@@ -5,6 +5,7 @@ import type { Endpoint } from "../../bridge/channel.ts";
 import type { RouteCommand } from "../../bridge/commands.ts";
 import { PendingRequests } from "../../bridge/pending-requests.ts";
 import type {
+  FilterManifest,
   GivenOptions,
   PersistedValue,
   PluginAnswer,
@@ -67,7 +68,7 @@ interface PluginEnvironment {
 
 /** Says `ready` or `unusable` in the end. Never rejects. */
 export async function startPlugin(environment: PluginEnvironment): Promise<void> {
-  const { port, settings, importModule = (url: string) => import(url) } = environment;
+  const { port, settings, importModule = importUrl } = environment;
   let plugin: Plugin | undefined;
   let living: LivingPlugin | undefined;
   try {
@@ -80,6 +81,10 @@ export async function startPlugin(environment: PluginEnvironment): Promise<void>
     const areOptionsWrong = error instanceof WrongOptionsError;
     port.postMessage({ type: "unusable", name: plugin?.name, problem, areOptionsWrong });
   }
+}
+
+function importUrl(url: string): Promise<unknown> {
+  return import(url);
 }
 
 /** Throws if the module is not a plugin. */
@@ -161,17 +166,38 @@ class LivingPlugin {
       const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [], isMirrored = false } = source;
       return { name, prefixes, hosts, endings, words, fields, ...(isMirrored && { isMirrored }) };
     });
-    const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
+    const filters = await this.#withinSetupTime(() => this.#loadFilters(host));
+    const manifest: PluginManifest = {
+      ...{ name, version, aliases: host.aliases, sources, ownServers },
+      ...(filters.length > 0 && { filters }),
+    };
     port.postMessage({ type: "ready", manifest });
   }
 
-  async #withinSetupTime(setup: () => Promise<void>): Promise<void> {
+  /** Imports their modules once here: what does not load, or never ends, must not reach an audio worker. */
+  async #loadFilters({ filters }: LivingHost<unknown>): Promise<readonly FilterManifest[]> {
+    const { clock, importModule = importUrl } = this.#environment;
+    const version = `${clock.epochMs()}`;
+    return Promise.all(
+      [...filters.values()].map(async ({ name, module, settings }) => {
+        const url = new URL(module);
+        url.searchParams.set("started", version);
+        const loaded = (await importModule(url.href)) as { readonly default?: unknown }; // a module is an object
+        if (typeof loaded.default !== "function")
+          throw new Error(`the module of the filter ${name} has no function as its default export`);
+        return { name, module: url.href, settings };
+      }),
+    );
+  }
+
+  async #withinSetupTime<Value>(setup: () => Promise<Value>): Promise<Value> {
     const isOver = new AbortController();
     const late = pause(this.#environment.clock, SETUP_TIMEOUT_MS, isOver.signal).then(() => {
       if (!isOver.signal.aborted) throw new Error(`setting it up took more than ${SETUP_TIMEOUT_MS} ms`);
+      return new Promise<never>(() => undefined); // it was in time
     });
     try {
-      await Promise.race([setup(), late]);
+      return await Promise.race([setup(), late]);
     } finally {
       isOver.abort();
     }

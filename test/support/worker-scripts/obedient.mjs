@@ -20,6 +20,7 @@ parentPort.on("message", (command) => {
   if (command.type === "route") sayRoute(command);
   if (command.type === "link" || command.type === "linkError") sayLink(command);
   if (command.type === "setComplexity") sayComplexity(command);
+  if (command.type === "setFilterModules") sayModules(command);
   if (!("requestId" in command) || obey(command.input?.url ?? command.credentials?.endpoint, command.requestId)) return;
   parentPort.postMessage({ type: "reply", requestId: command.requestId, value: { kind: "empty" } });
 });
@@ -97,6 +98,11 @@ function sendReport({ changes = [], minutes = [] } = {}) {
 function sendPosition(playerId) {
   const report = { playerId, trackId: 1, seekId: 0, positionMs: 1234, epochMs: 0, rate: 1 };
   parentPort.postMessage({ type: "position", report });
+}
+
+function sayModules({ modules }) {
+  const message = `modules ${modules.map(({ name }) => name)}`;
+  parentPort.postMessage({ type: "log", level: "info", message, fields: {} });
 }
 
 function sayComplexity({ complexity }) {

@@ -8,7 +8,8 @@ import { withFilterTables } from "../../support/render-filter-tables.ts";
 const PAGE = new URL("../../../docs/reference/filters.md", import.meta.url);
 const PROTOCOL = Object.keys(FILTER_TABLE.protocol);
 const TONEARM = Object.keys(FILTER_TABLE.tonearm);
-const NAMES = [...PROTOCOL, ...TONEARM] as FilterName[]; // the keys that the type names
+const LAVALINK_PLUGINS = Object.keys(FILTER_TABLE.lavalinkPlugins);
+const NAMES = [...PROTOCOL, ...TONEARM, ...LAVALINK_PLUGINS] as FilterName[]; // the keys that the type names
 
 test("docs/reference/filters.md has its tables (fix it with: npx vitest run test/unit/filters --update)", async () => {
   await expect(withFilterTables(readFileSync(PAGE, "utf8"))).toMatchFileSnapshot(PAGE.pathname);
@@ -27,7 +28,7 @@ describe("filter settings of a client", () => {
     expect(settingsIn(filters, "volume")).toBe(1);
     expect(settingsIn(filters, "tremolo")).toEqual({ frequency: 2, depth: 0.5 });
     expect(settingsIn(filters, "highPass")).toEqual({ frequency: 80 });
-    for (const name of NAMES) {
+    for (const name of [...PROTOCOL, ...TONEARM] as FilterName[]) {
       expect(settingsIn(filters, name), name).toBeDefined();
       expect(settingsIn({}, name), name).toBeUndefined();
       expect(settingsIn({ pluginFilters: { tonearm: {} } }, name), name).toBeUndefined();
@@ -36,7 +37,15 @@ describe("filter settings of a client", () => {
 
   test("every filter with its defaults filled in changes the audio, except those whose defaults are off", () => {
     const off = NAMES.filter((name) => activeSettingsIn(filters, name) === undefined);
-    expect(off).toEqual(["volume", "equalizer", "timescale", "distortion", "rotation", "channelMix"]);
+    expect(off).toEqual([
+      "volume",
+      "equalizer",
+      "timescale",
+      "distortion",
+      "rotation",
+      "channelMix",
+      ...LAVALINK_PLUGINS,
+    ]);
   });
 
   test.each([
@@ -63,6 +72,22 @@ describe("filter settings of a client", () => {
   ] as const)("%s is off with %j and on with %j", (name, off, on) => {
     expect(activeSettingsIn(filterSettings({ [name]: off }), name)).toBeUndefined();
     expect(activeSettingsIn(filterSettings({ [name]: on }), name)).toBeDefined();
+  });
+
+  test.each([
+    ["high-pass", "high-pass", { cutoffFrequency: 0 }, { cutoffFrequency: 80 }],
+    ["low-pass", "low-pass", {}, { cutoffFrequency: 80, boostFactor: 2 }],
+    ["normalization", "normalization", { adaptive: true }, { maxAmplitude: 0.5 }],
+    ["lavadspx.echo", "echo", { echoLength: 1 }, { echoLength: 1, decay: 0.5 }],
+    ["lavalink-filter-plugin.echo", "echo", { delay: 0, decay: 0.5 }, { delay: 1, decay: 0.5 }],
+    ["lavalink-filter-plugin.reverb", "reverb", { delays: [0.1] }, { delays: [0.1], gains: [0.1] }],
+  ] as const)("%s, sent as %s, is off with %j and on with %j", (name, sent, off, on) => {
+    const settings = (members: object) => filterSettings({ pluginFilters: { [sent]: members } });
+    expect(activeSettingsIn(settings(off), name)).toBeUndefined();
+    expect(activeSettingsIn(settings(on), name)).toBeDefined();
+    const nested = (members: object) =>
+      filterSettings({ pluginFilters: { "lavalink-filter-plugin": { [sent]: members } } });
+    if (name.startsWith("lavalink-filter-plugin.")) expect(activeSettingsIn(nested(on), name)).toBeDefined();
   });
 
   test.each([

@@ -64,6 +64,29 @@ test("a short text is one track with the site's link", async () => {
   expect(await bench.resolve("speak", track?.encoded ?? "", { reason: "refused", status: 403 })).toMatchObject({ url });
 });
 
+test("tts:// is read by Google Translate in the language that it names, and keeps it", async () => {
+  const { sites, bench } = await stand();
+  for (const [identifier, q, tl] of [
+    ["tts://Guten%20Tag?language=de-DE", "Guten Tag", "de-DE"],
+    ["tts://how are you? 100% fine", "how are you? 100% fine", "en-AU"],
+  ] as const) {
+    const [track] = await bench.loadTracks("speak", identifier);
+    expect(track?.info.title).toBe(`Speaking ${q}`);
+    expect(queryOf(await linkOf(bench, "speak", identifier))).toMatchObject({ q, tl });
+    // What it plays is in its identifier.
+    expect(queryOf(await linkOf(bench, "speak", track?.info.identifier ?? ""))).toMatchObject({ q, tl });
+  }
+  expect(sites.server.requests).toHaveLength(0);
+});
+
+test.each([
+  ["tts://?config=%7B%7D", "need a key; the node reads texts with Google Translate: use tts://<text>?language=<tag>"],
+  ["tts://hello?language=../x", "language: expected a language tag"],
+])("%s is refused with what to do", async (identifier, text) => {
+  const bench = await standAlone();
+  expect((await troubleWith(bench.load("speak", identifier))).message).toContain(text);
+});
+
 test("a text of up to 200 characters is one track, and a longer one a playlist of all its parts in order", async () => {
   const { sites, bench } = await stand();
   const word = "abcdefghi ";
@@ -257,8 +280,8 @@ test("a text of 2,048 characters is accepted in any encoding", async () => {
   expect(await bench.loadTracks("flowery-tts", `ftts://${"a".repeat(2048)}`)).toHaveLength(1);
 });
 
-test("clients that check for the original plugin of `speak:` find its name", async () => {
+test("clients that check for the original plugins of `speak:` and `tts://` find their names", async () => {
   const bench = await standAlone();
-  expect(bench.manifest.aliases).toEqual([{ name: "DuncteBot-plugin", version: expect.stringMatching(/^1\./) }]);
+  expect(bench.manifest.aliases.map(({ name }) => name)).toEqual(["DuncteBot-plugin", "tts-plugin"]);
   expect(bench.manifest.aliases).toEqual(SPEECH_MANIFEST.aliases);
 });

@@ -2,7 +2,7 @@
 // section 2.11). Main thread. Everything behind it is the same for both.
 
 import { z } from "zod";
-import { type FiltersBody, filtersBody, tonearmFiltersBody } from "../../protocol/filter-schemas.ts";
+import { type FiltersBody, filtersBody, pluginFiltersBody } from "../../protocol/filter-schemas.ts";
 import { booleanField, int32Field, int64Field, textField } from "../../protocol/json-fields.ts";
 import { ApiError } from "../api-error.ts";
 import { encodedField, type PlayerBody, playerBody } from "../request-bodies.ts";
@@ -14,9 +14,7 @@ export const v3SessionBody = z.object({
 });
 
 /** Plugin filters stand among the others. */
-const v3FiltersBody = filtersBody
-  .omit({ pluginFilters: true })
-  .extend({ tonearm: tonearmFiltersBody.nullable().optional() });
+const v3FiltersBody = filtersBody.omit({ pluginFilters: true }).extend(pluginFiltersBody.shape).loose();
 
 /** PATCH /v3/sessions/{sessionId}/players/{guildId}. */
 export const v3PlayerBody = playerBody.omit({ track: true, voice: true }).extend({
@@ -36,8 +34,8 @@ export function playerBodyOfV3({ voice, filters, ...others }: z.output<typeof v3
   return { ...body, voice: { token, endpoint, sessionId } };
 }
 
-function filtersBodyOfV3({ tonearm, ...filters }: z.output<typeof v3FiltersBody>): FiltersBody {
-  return { ...filters, pluginFilters: { tonearm } };
+function filtersBodyOfV3(filters: z.output<typeof v3FiltersBody>): FiltersBody {
+  return { ...filters, pluginFilters: filters };
 }
 
 const guildId = int64Field;

@@ -19,7 +19,7 @@ export function v3Message(message: OutgoingMessage): object {
 }
 
 function v3Event(event: EventMessage): object {
-  if (event.type === "WebSocketClosedEvent") return event;
+  if (event.type === "WebSocketClosedEvent" || event.type === "FilterRemovedEvent") return event;
   const { op, type, guildId, track } = event;
   const start = { op, type, guildId, ...encodedTwice(track) };
   switch (event.type) {

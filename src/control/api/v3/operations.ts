@@ -20,10 +20,10 @@ interface Line {
 }
 
 export class V3Operations {
-  readonly #context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">;
+  readonly #context: Pick<ApiContext, "disabledFilters" | "moduleFilters" | "limitsOf" | "logger">;
   readonly #lines = new WeakMap<Session, Line>();
 
-  constructor(context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">) {
+  constructor(context: Pick<ApiContext, "disabledFilters" | "moduleFilters" | "limitsOf" | "logger">) {
     this.#context = context;
   }
 

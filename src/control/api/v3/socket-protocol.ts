@@ -7,7 +7,9 @@ import { v3Message } from "./message-forms.ts";
 import { V3Operations } from "./operations.ts";
 
 /** On `/v3/websocket`, also with a slash at its end, and `/`. */
-export function createV3Protocol(context: Pick<ApiContext, "disabledFilters" | "limitsOf" | "logger">): SocketProtocol {
+export function createV3Protocol(
+  context: Pick<ApiContext, "disabledFilters" | "moduleFilters" | "limitsOf" | "logger">,
+): SocketProtocol {
   const operations = new V3Operations(context);
   return {
     version: "3",

@@ -5,6 +5,8 @@ export interface AudioFilter {
   process(left: Float32Array, right: Float32Array, lengthSamples: number): void;
   /** Clears the state from earlier audio, for a new track. */
   reset(): void;
+  /** The next audio does not continue the last: a seek. Default: its state stays. */
+  jump?(): void;
   /** It is never used again: others may have its memory. */
   release?(): void;
   /** True when its input is audible again later: the same audio must not go through it twice. */

@@ -1,8 +1,7 @@
-// Tonearm's echo filter: repeats the audio after `delay`, and again, each time softer by `decay`. Left and right are
-// independent. Audio thread; no allocation once created.
+// Tonearm's echo filter, and those of LavaDSPX and lavalink-filter-plugin: repeats the audio after `delay`, and again,
+// each time softer by `decay`. Left and right are independent. Audio thread; no allocation once created.
 
-import type { SettingsOf } from "../../../filters/filter-settings.ts";
-import { SAMPLES_PER_MS } from "../../format/audio-format.ts";
+import { SAMPLE_RATE_HZ, SAMPLES_PER_MS } from "../../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
 import { DelayLine, ROUNDING } from "./delay-line.ts";
 import { defineFilter } from "./filter-definition.ts";
@@ -10,9 +9,22 @@ import { defineFilter } from "./filter-definition.ts";
 /** 5 ms. A step in the feedback loop would be audible as a click one delay later, when the cross-fade is long over. */
 const GLIDE_SAMPLES = 240;
 
+/** At 1 the feedback would never fade out. */
+const DECAY_MAX = 0.95;
+
+interface EchoTuning {
+  readonly delaySamples: number;
+  /** Feedback of each repeat, 0 to 0.95. */
+  readonly decay: number;
+  /** Gains of the audio and of its repeats. */
+  readonly dry: number;
+  readonly wet: number;
+}
+
 class EchoFilter implements AudioFilter {
   readonly isEchoing = true;
-  readonly #mix: number;
+  readonly #dry: number;
+  readonly #wet: number;
   readonly #delaySamples: number;
   readonly #decay: number;
   readonly #line: DelayLine;
@@ -23,10 +35,11 @@ class EchoFilter implements AudioFilter {
   /** True when the line was empty: audio is faded into it. */
   #isFresh: boolean;
 
-  constructor({ delay, decay, mix }: SettingsOf<"echo">, previous: EchoFilter | undefined) {
-    this.#mix = mix;
+  constructor({ delaySamples, decay, dry, wet }: EchoTuning, previous: EchoFilter | undefined) {
+    this.#dry = dry;
+    this.#wet = wet;
     this.#decay = decay;
-    this.#delaySamples = Math.round(delay * SAMPLES_PER_MS);
+    this.#delaySamples = delaySamples;
     this.#isFresh = previous === undefined;
     this.#fromDelaySamples = previous === undefined ? this.#delaySamples : previous.#delaySamples;
     this.#fromDecay = previous === undefined ? decay : previous.#decay;
@@ -52,7 +65,7 @@ class EchoFilter implements AudioFilter {
 
   #repeat(left: Float32Array, right: Float32Array, { start, end }: { start: number; end: number }): void {
     const { left: lineLeft, right: lineRight, mask } = this.#line;
-    const [mix, decay, delaySamples] = [this.#mix, this.#decay, this.#delaySamples];
+    const [dry, wet, decay, delaySamples] = [this.#dry, this.#wet, this.#decay, this.#delaySamples];
     let { at } = this.#line;
     for (let sample = start; sample < end; sample++) {
       const index = (at - delaySamples) & mask;
@@ -63,8 +76,8 @@ class EchoFilter implements AudioFilter {
       lineLeft[at] = l + echoLeft * decay + ROUNDING - ROUNDING;
       lineRight[at] = r + echoRight * decay + ROUNDING - ROUNDING;
       at = (at + 1) & mask;
-      left[sample] = l + mix * (echoLeft - l);
-      right[sample] = r + mix * (echoRight - r);
+      left[sample] = dry * l + wet * echoLeft;
+      right[sample] = dry * r + wet * echoRight;
     }
     this.#line.at = at;
   }
@@ -72,7 +85,7 @@ class EchoFilter implements AudioFilter {
   /** Processes samples while gliding from the old delay and decay to the new ones. */
   #glide(left: Float32Array, right: Float32Array, count: number): void {
     const { left: lineLeft, right: lineRight, mask } = this.#line;
-    const [mix, decay, fromDecay] = [this.#mix, this.#decay, this.#fromDecay];
+    const [dry, wet, decay, fromDecay] = [this.#dry, this.#wet, this.#decay, this.#fromDecay];
     let { at } = this.#line;
     for (let sample = 0; sample < count; sample++) {
       const share = ++this.#glidedSamples / GLIDE_SAMPLES;
@@ -86,8 +99,8 @@ class EchoFilter implements AudioFilter {
       lineLeft[at] = l * input + between(fromDecay * lineLeft[from]!, decay * lineLeft[index]!, share);
       lineRight[at] = r * input + between(fromDecay * lineRight[from]!, decay * lineRight[index]!, share);
       at = (at + 1) & mask;
-      left[sample] = between(l, echoLeft, mix);
-      right[sample] = between(r, echoRight, mix);
+      left[sample] = dry * l + wet * echoLeft;
+      right[sample] = dry * r + wet * echoRight;
     }
     this.#line.at = at;
   }
@@ -97,4 +110,25 @@ function between(from: number, to: number, share: number): number {
   return from + share * (to - from);
 }
 
-export const echo = defineFilter("echo", EchoFilter, (settings, previous) => new EchoFilter(settings, previous));
+export const echo = defineFilter("echo", EchoFilter, ({ delay, decay, mix }, previous) => {
+  const delaySamples = Math.round(delay * SAMPLES_PER_MS);
+  return new EchoFilter({ delaySamples, decay, dry: 1 - mix, wet: mix }, previous);
+});
+
+export const lavadspxEcho = defineFilter("lavadspx.echo", EchoFilter, ({ echoLength, decay }, previous) => {
+  return new EchoFilter(addedEcho(echoLength, decay), previous);
+});
+
+export const filterPluginEcho = defineFilter(
+  "lavalink-filter-plugin.echo",
+  EchoFilter,
+  ({ delay, decay }, previous) => {
+    return new EchoFilter(addedEcho(delay, decay), previous);
+  },
+);
+
+/** As both plugins make it: each repeat is softer by `decay` than the one before, the first than the audio. */
+function addedEcho(delaySeconds: number, decay: number): EchoTuning {
+  const gain = Math.min(decay, DECAY_MAX);
+  return { delaySamples: Math.max(1, Math.round(delaySeconds * SAMPLE_RATE_HZ)), decay: gain, dry: 1, wet: gain };
+}

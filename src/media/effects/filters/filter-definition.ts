@@ -11,7 +11,8 @@ import type { AudioFilter } from "./audio-filter.ts";
 
 /** A filter that outputs as many samples as it takes. */
 export interface FilterDefinition {
-  readonly name: FilterName;
+  /** In the filter table, or of a filter of a plugin. */
+  readonly name: string;
   /**
    * The filter with its settings in `filters`; undefined when they leave it off. `previous` is the filter that this
    * definition created before, still in use: its state (phases, past audio) is copied, never shared, because the old

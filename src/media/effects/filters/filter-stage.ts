@@ -30,7 +30,7 @@ interface Change {
  * filter throws.
  */
 export class FilterStage {
-  readonly #definitions: readonly FilterDefinition[];
+  readonly #definitions: () => readonly FilterDefinition[];
   #row: Row = [];
   #change: Change | undefined;
   /** Settings that arrived during a change; they apply after it. Only the newest count. */
@@ -43,7 +43,8 @@ export class FilterStage {
   #seamRight = 0;
   #seamSamplesLeft = 0;
 
-  constructor(definitions: readonly FilterDefinition[]) {
+  /** `definitions` is asked whenever filters are set. */
+  constructor(definitions: () => readonly FilterDefinition[]) {
     this.#definitions = definitions;
   }
 
@@ -87,13 +88,15 @@ export class FilterStage {
   /**
    * Marks a seek: the next audio does not continue the last. The seam is faded over elsewhere, but filters with a
    * memory would repeat it. For them the audio moves from its last value to the new position without a step. Ringing
-   * continues.
+   * continues, except of filters of plugins, which have a `jump`.
    */
   jump(): void {
     if (this.isNeutral) return;
     this.#seamLeft = this.#lastLeft;
     this.#seamRight = this.#lastRight;
     this.#seamSamplesLeft = SEAM_SAMPLES;
+    for (const { filter } of this.#row) filter.jump?.();
+    for (const { filter } of this.#change?.from ?? []) filter.jump?.();
   }
 
   /** No more audio comes. */
@@ -132,7 +135,7 @@ export class FilterStage {
   }
 
   #create(settings: FilterSettings): Row {
-    return this.#definitions.flatMap((definition) => {
+    return this.#definitions().flatMap((definition) => {
       const previous = this.#row.find((entry) => entry.definition === definition)?.filter;
       const filter = definition.create(settings, previous);
       return filter === undefined ? [] : [{ definition, filter }];

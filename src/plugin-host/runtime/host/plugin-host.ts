@@ -10,6 +10,7 @@ import type {
   Backend,
   Cache,
   CacheOptions,
+  Filter,
   HttpClient,
   HttpRequest,
   Json,
@@ -25,6 +26,7 @@ import type {
   SourceAnswer,
 } from "../../../plugin-api/plugin.ts";
 import { Backends } from "./backends.ts";
+import { checkFilter } from "./check-filter.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import type { PersistedCaches } from "./persisted-caches.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
@@ -35,6 +37,7 @@ const EVENT_NAMES_MAX = 64;
 const CACHES_MAX = 64;
 const POOLS_MAX = 64;
 const SOURCES_MAX = 100;
+const FILTERS_MAX = 20;
 const ALIASES_MAX = 50;
 const CALLS_MAX = 50;
 const NAME_LENGTH_MAX = 100;
@@ -73,6 +76,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly log: PluginLogger;
   readonly clock: PluginClock;
   readonly sources = new Map<string, Source>();
+  readonly filters = new Map<string, Filter>();
   readonly aliases: { readonly name: string; readonly version: string }[] = [];
   readonly modifiers: PluginInfoModifier[] = [];
   readonly calls = new Map<string, Call>();
@@ -140,6 +144,14 @@ export class LivingHost<Options> implements PluginHost<Options> {
       name: String(name).slice(0, NAME_LENGTH_MAX),
       version: String(version).slice(0, NAME_LENGTH_MAX),
     });
+  };
+
+  readonly addFilter = (filter: Filter): void => {
+    this.#checkSettingUp("addFilter");
+    checkFilter(filter);
+    if (this.filters.size >= FILTERS_MAX) throw new Error(`more than ${FILTERS_MAX} filters`);
+    if (this.filters.has(filter.name)) throw new Error(`the filter ${filter.name} was added twice`);
+    this.filters.set(filter.name, filter);
   };
 
   readonly addPluginInfo = (modifier: PluginInfoModifier): void => {

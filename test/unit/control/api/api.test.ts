@@ -245,7 +245,7 @@ describe("about the node", () => {
       version: { semver: "0.1.0", major: 4, minor: 2, patch: 2, preRelease: "" },
       jvm: `Node.js ${process.versions.node}`,
       sourceManagers: ["local", "http"],
-      plugins: [],
+      plugins: [{ name: "lavadspx-plugin" }, { name: "lavalink-filter-plugin" }],
     });
     expect(json.lavaplayer).toBe(json.audioLibrary);
     expect(json.filters).not.toContain("karaoke");

@@ -3,8 +3,9 @@ import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";
 import { checkedFilterSettings, filtersIn } from "../../../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../../../src/control/protocol/filter-schemas.ts";
-import type { FilterEntry, Members, NumberMember } from "../../../../src/filters/filter-entry.ts";
+import type { FilterEntry, Members, NumberMember, ObjectFilter } from "../../../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
+import type { ModuleFilter } from "../../../../src/filters/module-filters.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
 import { randomFiltersBody } from "../../../support/random-filters.ts";
 
@@ -38,7 +39,9 @@ describe("filters", () => {
   });
 
   test("filters that are null or unknown are left out", () => {
-    expect(settingsOf('{"karaoke":null,"echo":{"delay":1},"pluginFilters":{"echo":{}},"timescale":null}')).toEqual({});
+    expect(settingsOf('{"karaoke":null,"echo":{"delay":1},"pluginFilters":{"wobble":{}},"timescale":null}')).toEqual(
+      {},
+    );
   });
 
   test("Tonearm's own filters are filled in from the table", () => {
@@ -47,7 +50,10 @@ describe("filters", () => {
     const defaults = Object.entries(FILTER_TABLE.tonearm).map(([name, { members }]) => [
       name,
       Object.fromEntries(
-        Object.entries<Members[string]>(members).map(([member, { defaultValue }]) => [member, defaultValue]),
+        Object.entries<Members[string]>(members).map(([member, known]) => [
+          member,
+          "item" in known ? [] : known.defaultValue,
+        ]),
       ),
     ]);
     expect(settingsOf(JSON.stringify(body))).toEqual({ pluginFilters: { tonearm: Object.fromEntries(defaults) } });
@@ -58,6 +64,76 @@ describe("filters", () => {
     const namesIn = (text: string) => filtersIn(filtersBody.parse(parseJson(text)));
     expect(namesIn('{"volume":1,"pluginFilters":{"tonearm":{"echo":{}}}}')).toEqual(["volume", "tonearm"]);
     expect(namesIn('{"volume":1,"pluginFilters":{"other":{}}}')).toEqual(["volume"]);
+  });
+
+  test("filters of Lavalink's plugins are taken in both forms while they are on, and an echo by the member that says whose it is", () => {
+    const dspx = '"high-pass":{"cutoffFrequency":80},"normalization":{"maxAmplitude":0.75,"adaptive":false}';
+    const nested =
+      '"lavalink-filter-plugin":{"echo":{"delay":4,"decay":0.5},"reverb":{"delays":[],"gains":[]}},"low-pass":{}';
+    const body = `{"pluginFilters":{${dspx},"echo":{"echoLength":0.5,"decay":0.25},${nested}}}`;
+    expect(settingsOf(body)).toEqual({
+      pluginFilters: {
+        "high-pass": { cutoffFrequency: 80, boostFactor: 1 },
+        normalization: { maxAmplitude: 0.75, adaptive: false },
+        echo: { echoLength: 0.5, decay: 0.25 },
+        "lavalink-filter-plugin": { echo: { delay: 4, decay: 0.5 } },
+      },
+    });
+    const flat = '{"pluginFilters":{"echo":{"delay":1,"decay":0.5},"reverb":{"delays":[0.5],"gains":[0.5]}}}';
+    expect(settingsOf(flat)).toEqual({
+      pluginFilters: { echo: { delay: 1, decay: 0.5 }, reverb: { delays: [0.5], gains: [0.5] } },
+    });
+    expect(filtersIn(filtersBody.parse(parseJson(body)))).toEqual([
+      "high-pass",
+      "low-pass",
+      "normalization",
+      "echo",
+      "reverb",
+    ]);
+  });
+
+  describe("of plugins", () => {
+    const entry = (depth: NumberMember): ObjectFilter => ({ kind: "object", members: { depth }, isOff: () => false });
+    const depth: NumberMember = { numberType: "double", defaultValue: 0.5, min: 0, max: 1, meaning: "x" };
+    const plugin = "p";
+    const known: Readonly<Record<string, ModuleFilter>> = {
+      wobble: { plugin, entry: entry(depth), trouble: undefined },
+      off: { plugin, entry: entry(depth), trouble: "the plugin p is off: no key" },
+    };
+    const moduleFilters = { find: (name: string) => known[name] };
+    const bodyOf = (pluginFilters: string) => filtersBody.parse(parseJson(`{"pluginFilters":${pluginFilters}}`));
+    const check = (pluginFilters: string) => checkedFilterSettings(bodyOf(pluginFilters), moduleFilters);
+
+    test("the settings are filled in, and those that no plugin has are dropped", () => {
+      expect(check('{"wobble":{"depth":"1","colour":2},"unknown":{"a":1}}')).toEqual({
+        pluginFilters: { wobble: { depth: 1 } },
+      });
+      expect(check('{"wobble":{}}')).toEqual({ pluginFilters: { wobble: { depth: 0.5 } } });
+      expect(check('{"wobble":null}')).toEqual({});
+      expect(filtersIn(bodyOf('{"wobble":{},"unknown":{}}'), moduleFilters)).toEqual(["wobble"]);
+    });
+
+    test.each([
+      ['{"wobble":{"depth":2}}', "filters.pluginFilters.wobble.depth must be from 0 to 1, but is 2"],
+      ['{"wobble":{"depth":[]}}', "filters.pluginFilters.wobble.depth: not a number"],
+      ['{"wobble":7}', "filters.pluginFilters.wobble: "],
+      ['{"off":{}}', "filters.pluginFilters.off cannot be set: the plugin p is off: no key"],
+    ])("%s is refused", (body, message) => {
+      expect(() => check(body)).toThrow(message);
+    });
+  });
+
+  test.each([
+    ['{"normalization":{"maxAmplitude":2}}', "filters.pluginFilters.normalization.maxAmplitude must be from 0 to 1"],
+    ['{"echo":{"echoLength":9,"decay":0.5}}', "filters.pluginFilters.echo.echoLength must be from 0 to 5"],
+    ['{"echo":{"delay":-1,"decay":0.5}}', "filters.pluginFilters.echo.delay must be from 0 to 5"],
+    ['{"reverb":{"delays":[0.1,-1],"gains":[]}}', "filters.pluginFilters.reverb.delays[1] must be from 0 to 1"],
+    [
+      '{"lavalink-filter-plugin":{"echo":{"delay":1,"decay":7}}}',
+      "filters.pluginFilters.lavalink-filter-plugin.echo.decay must be from 0 to 1",
+    ],
+  ])("filters of Lavalink's plugins out of range are refused: %s", (pluginFilters, message) => {
+    expect(() => settingsOf(`{"pluginFilters":${pluginFilters}}`)).toThrow(message);
   });
 
   test.each([
@@ -160,7 +236,7 @@ type NestedMember = NumberMember & { readonly path: string; readonly min: number
 function numberMembers(): readonly NestedMember[] {
   return Object.entries(FILTER_TABLE.tonearm).flatMap(([filter, { members }]) =>
     Object.entries<Members[string]>(members).flatMap(([name, member]) =>
-      "choices" in member ? [] : [{ min: 0, max: 0, ...member, path: `${filter}.${name}` }],
+      !("numberType" in member) ? [] : [{ min: 0, max: 0, ...member, path: `${filter}.${name}` }],
     ),
   );
 }
@@ -184,6 +260,22 @@ test("any body is refused, or normalised to settings that audio threads may trus
       const { pluginFilters, ...settings } = checkedFilterSettings(body.data);
       expectTrusted(settings, FILTER_TABLE.protocol);
       expectTrusted(pluginFilters?.tonearm ?? {}, FILTER_TABLE.tonearm);
+      const {
+        tonearm: _,
+        echo = {},
+        reverb = {},
+        "lavalink-filter-plugin": nested = {},
+        ...flat
+      } = pluginFilters ?? {};
+      const { lavalinkPlugins } = FILTER_TABLE;
+      const named = { "lavalink-filter-plugin.echo": {}, "lavalink-filter-plugin.reverb": reverb, "lavadspx.echo": {} };
+      const isDelay = "delay" in echo;
+      named[isDelay ? "lavalink-filter-plugin.echo" : "lavadspx.echo"] = echo;
+      for (const settings of [flat, named]) expectTrusted(withoutEmpty(settings), lavalinkPlugins);
+      expectTrusted(nested, {
+        echo: lavalinkPlugins["lavalink-filter-plugin.echo"],
+        reverb: lavalinkPlugins["lavalink-filter-plugin.reverb"],
+      });
       taken += 1;
     } catch (error) {
       if (!(error instanceof ApiError)) throw new Error(`seed ${seed}: ${text}`, { cause: error });
@@ -191,6 +283,10 @@ test("any body is refused, or normalised to settings that audio threads may trus
   }
   expect(taken).toBeGreaterThan(500);
 });
+
+function withoutEmpty(filters: object): object {
+  return Object.fromEntries(Object.entries(filters).filter(([, settings]) => Object.keys(settings).length > 0));
+}
 
 function expectTrusted(settings: object, table: Readonly<Record<string, FilterEntry>>): void {
   for (const [name, value] of Object.entries(settings)) {
@@ -205,8 +301,11 @@ function expectTrusted(settings: object, table: Readonly<Record<string, FilterEn
 function expectMembers(members: Members, values: Readonly<Record<string, unknown>>, isFree = false): void {
   expect(Object.keys(values).toSorted()).toEqual(Object.keys(members).toSorted());
   for (const [name, member] of Object.entries(members)) {
-    if ("choices" in member) expect(member.choices).toContain(values[name]);
-    else expectNumber(isFree ? { ...member, min: -Infinity, max: Infinity } : member, values[name]);
+    const value = values[name];
+    if ("choices" in member) expect(member.choices).toContain(value);
+    else if ("item" in member) for (const item of value as readonly unknown[]) expectNumber(member.item, item);
+    else if (!("numberType" in member)) expect([true, false]).toContain(value);
+    else expectNumber(isFree ? { ...member, min: -Infinity, max: Infinity } : member, value);
   }
 }
 

@@ -113,7 +113,8 @@ function compareInfo(actual: Parsed, recorded: Parsed): void {
   expect(Object.keys(actual.version)).toEqual(Object.keys(recorded.version));
   expect(Object.keys(actual.git)).toEqual(Object.keys(recorded.git));
   expect(actual.version.major).toBe(recorded.version.major);
-  expect(actual.filters).toEqual(recorded.filters);
+  // Those of Lavalink's plugins come after them.
+  expect(actual.filters.slice(0, recorded.filters.length)).toEqual(recorded.filters);
 }
 
 /**

@@ -76,7 +76,8 @@ function compareStep({ name, index, step, answer }: WalkedStep): void {
   expect(status, where).toBe(response.status);
   for (const [header, value] of response.headers) expect(headers[header.toLowerCase()], where).toContain(value);
   if (response.json === null) expect(answer.body, where).toBe("");
-  else if (response.json.sourceManagers !== undefined) expect(json.filters, where).toEqual(response.json.filters);
+  else if (response.json.sourceManagers !== undefined)
+    expect(json.filters.slice(0, response.json.filters.length), where).toEqual(response.json.filters);
   else expect(withoutNanoseconds(comparable(json)), where).toEqual(withoutNanoseconds(comparable(response.json)));
 }
 

@@ -39,12 +39,14 @@ let player: Player;
 let memory: ByteBudget;
 
 let logged: object[];
+let faults: object[];
 
 beforeEach(() => {
   clock = new FakeClock();
   workers = new FakeWorkers(clock);
   messages = [];
   logged = [];
+  faults = [];
   loads = new Map();
   updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
   deadlyTracks = new DeadlyTracks();
@@ -78,6 +80,7 @@ function createPlayer(): Player {
     logger: createLogger((_level, message, fields) => logged.push({ message, ...fields })),
     deadlyTracks,
     sharedIncidents: new SharedIncidents({ clock, logger: createLogger(() => undefined) }),
+    onFilterFault: (fault) => faults.push(fault),
     voiceConnectTimeoutMs: 5000,
   });
 }
@@ -982,6 +985,37 @@ describe("a worker that dies", () => {
     await play();
     expect(workers.commands.map(({ type }) => type)).toEqual(["createPlayer", "play"]);
     expect(workers.isIsolated).toBe(true);
+  });
+
+  test("a filter of a plugin that stops its worker is removed, and the track is not to blame", async () => {
+    const pluginFilters: object = { wobble: { depth: 1 } };
+    const filters = { volume: 0.5, pluginFilters };
+    for (const kind of ["suspect", "culprit"] as const) {
+      await play(buildTrack(), { filters });
+      received();
+      workers.lose({ kind, activity: "filter" });
+      expect(player.isSuspect).toBe(false);
+      expect(received()).toEqual(["FilterRemoved", "update 0 away -1"]);
+      expect(player.toJson().filters).toEqual({ volume: 0.5 });
+      workers.start();
+      expect(workers.last("createPlayer").filters).toEqual({ volume: 0.5 });
+      expect(faults.pop()).toMatchObject({ filter: "wobble", reason: "workerLost", guildId: GUILD_ID });
+    }
+  });
+
+  test("a filter of a plugin that its worker has removed is removed, and its client is told once", async () => {
+    const pluginFilters: object = { wobble: { depth: 1 }, other: {} };
+    const filters = { pluginFilters };
+    await play(buildTrack(), { filters });
+    messages.length = 0;
+    for (const _ of [1, 2])
+      workers.say({ type: "filterRemoved", filter: "wobble", reason: "failed", message: "Error: secret" });
+    const told = { type: "FilterRemovedEvent", guildId: GUILD_ID, filter: "wobble", reason: "failed" };
+    const message = "the filter failed with an error, which is in the node's log";
+    expect(messages).toMatchObject([{ op: "event", ...told, message }, { op: "playerUpdate" }]);
+    expect(player.toJson().filters).toEqual({ pluginFilters: { other: {} } });
+    expect(workers.last("setFilters").filters).toEqual({ pluginFilters: { other: {} } });
+    expect(faults).toMatchObject([{ message: "Error: secret" }]);
   });
 
   test("a voice server that crashes an isolated worker is not connected to again; the track stays", async () => {

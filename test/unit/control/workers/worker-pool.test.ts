@@ -42,6 +42,22 @@ describe("a pool of audio workers", () => {
     expect(woken().sort()).toEqual([0, 1]);
   });
 
+  test("gives the filters of plugins to every worker, also to one that replaces a lost one", async () => {
+    start("obedient");
+    const told = () => lines.filter(({ message }) => message.startsWith("modules")).map(({ message }) => message);
+    pool.setFilterModules([{ name: "wobble", url: "file:///w.mjs" }]);
+    const player = await settled();
+    await until(() => told().length === 1);
+    pool.setFilterModules([]);
+    pool.setFilterModules([]);
+    await until(() => told().length === 2);
+    pool.setFilterModules([{ name: "other", url: "file:///o.mjs" }]);
+    await until(() => told().length === 3);
+    await expect(orderOf(player, "exit")).rejects.toMatchObject({ code: "worker-lost" });
+    await until(() => told().length === 4);
+    expect(told()).toEqual(["modules wobble", "modules ", "modules other", "modules other"]);
+  });
+
   test("passes answers, errors, log lines and frame minutes on", async () => {
     start("obedient");
     const player = await settled();

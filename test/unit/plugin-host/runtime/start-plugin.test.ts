@@ -4,6 +4,7 @@ import type { PluginCommand, PluginEvent } from "../../../../src/bridge/plugin-m
 import type { PlainTree, PlainTreeMap } from "../../../../src/lib/plain-tree.ts";
 import {
   definePlugin,
+  type Filter,
   type Plugin,
   type PluginHost,
   type SourceAnswer,
@@ -58,6 +59,60 @@ async function start(plugin: unknown, options: Parameters<typeof PluginBench.sta
   benches.push(bench);
   return bench;
 }
+
+describe("filters of a plugin", () => {
+  const MODULE = new URL("../../../fixtures/filter-plugin/filter.mjs", import.meta.url);
+  const FILTER: Filter = {
+    name: "wobble",
+    module: MODULE,
+    settings: { depth: { type: "number", default: 0.5, min: 0, max: 1, meaning: "x" } },
+  };
+  const withFilters = (...filters: readonly unknown[]) =>
+    definePlugin({
+      ...{ name: "songs", version: "1.2.3", apiVersion: 1, config: {} },
+      setup: (host) => {
+        for (const filter of filters) host.addFilter(filter as Filter); // as a plugin without types may
+      },
+    });
+
+  test("the manifest names their modules, by another URL after each start", async () => {
+    const clock = new FakeClock();
+    const first = await start(withFilters(FILTER), { clock });
+    clock.advance(1);
+    const second = await start(withFilters(FILTER), { clock });
+    const { name, settings } = FILTER;
+    expect(first.manifest.filters).toEqual([{ name, settings, module: expect.stringContaining(`${MODULE}?started=`) }]);
+    expect(second.manifest.filters?.[0]?.module).not.toBe(first.manifest.filters?.[0]?.module);
+  });
+
+  test.each([
+    [{ ...FILTER, name: "W" }, "a filter's name is a lower-case letter, then letters, digits and dashes, not W"],
+    [{ ...FILTER, name: "high-pass" }, "the filter high-pass needs another name: the node uses that one"],
+    [{ ...FILTER, module: "./filter.mjs" }, "the filter wobble has no module; give it new URL("],
+    [{ ...FILTER, module: "https://example.org/x.mjs" }, "the filter wobble has no module"],
+    [{ ...FILTER, settings: undefined }, "the filter wobble has no settings"],
+    [{ ...FILTER, settings: { depth: { type: "text" } } }, "the setting depth of the filter wobble: its type must be"],
+    [
+      { ...FILTER, settings: { depth: { type: "number", default: 2, min: 0, max: 1 } } },
+      "the setting depth of the filter wobble: its default is not from min to max",
+    ],
+    [{ ...FILTER, settings: { on: { type: "flag" } } }, "its default must be true or false"],
+    [{ ...FILTER, settings: { kind: { type: "choice", names: ["a"], default: "b" } } }, "its default is none of its"],
+    [
+      {
+        ...FILTER,
+        module: new URL("./start-plugin.ts", new URL("../../../../src/plugin-host/runtime/", import.meta.url)),
+      },
+      "the module of the filter wobble has no function as its default export",
+    ],
+  ])("%o is refused", async (filter, problem) => {
+    await expect(start(withFilters(filter))).rejects.toThrow(problem);
+  });
+
+  test("two of one name are refused", async () => {
+    await expect(start(withFilters(FILTER, FILTER))).rejects.toThrow("the filter wobble was added twice");
+  });
+});
 
 describe("setting a plugin up", () => {
   test("a plugin that is set up reports its manifest, and the operator's own servers", async () => {

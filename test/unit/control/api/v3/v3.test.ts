@@ -133,7 +133,10 @@ describe("routes of v3", () => {
     const info = (await server.request("GET", "/v3/info")).json;
     expect(info.version).toMatchObject({ major: 3, minor: 7, patch: 13, build: null });
     expect("frameStats" in (await server.request("GET", "/v3/stats")).json).toBe(false);
-    expect((await server.request("GET", "/plugins")).json).toEqual([]);
+    expect((await server.request("GET", "/plugins")).json).toMatchObject([
+      { name: "lavadspx-plugin" },
+      { name: "lavalink-filter-plugin" },
+    ]);
   });
 
   test("a track has its encoded form twice and no newer fields", async () => {

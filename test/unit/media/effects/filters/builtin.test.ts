@@ -7,6 +7,6 @@ const ELSEWHERE = ["timescale", "loudness", "fadeIn", "fadeOut", "crossfade"];
 
 test("every filter of the table has exactly one position in the chain", () => {
   const built = [...FILTERS_BEFORE_TIMESCALE, ...FILTERS_AFTER_TIMESCALE].map(({ name }) => name);
-  const all = Object.keys({ ...FILTER_TABLE.protocol, ...FILTER_TABLE.tonearm });
+  const all = Object.keys({ ...FILTER_TABLE.protocol, ...FILTER_TABLE.tonearm, ...FILTER_TABLE.lavalinkPlugins });
   expect([...built, ...ELSEWHERE].toSorted()).toEqual(all.toSorted());
 });

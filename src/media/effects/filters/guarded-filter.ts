@@ -1,0 +1,211 @@
+// A filter of a plugin in one track's chain. It works on a copy of the audio, which is checked before it counts: a
+// filter that throws, outputs NaN or infinity, or takes too long, is left out from then on, and nothing else is lost.
+// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter. What
+// never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
+// while its time is judged.
+
+import type { PlayerId } from "../../../bridge/commands.ts";
+import type { Heartbeat } from "../../../bridge/heartbeat.ts";
+import type { WorkerFaultReason } from "../../../filters/module-filters.ts";
+import { ownThreadNumber, readThreadTimes } from "../../../lib/thread-cpu.ts";
+import type { AudioProcessor, FilterFactory } from "../../../plugin-api/plugin.ts";
+import { FRAME_SAMPLES } from "../../format/audio-format.ts";
+import type { AudioFilter } from "./audio-filter.ts";
+
+/** CPU time for a frame of 20 ms, milliseconds. */
+const FRAME_BUDGET_MS = 4;
+/**
+ * How far a filter may exceed that, added up, milliseconds: two frames of 15 ms, or one of 30. Others are made 100 ms
+ * ahead, so that they are not late.
+ */
+const EXCESS_MS_MAX = 16;
+/** CPU time is measured for so many frames after one that took long by the clock. */
+const JUDGED_FRAMES = 25;
+/** CPU time to create one, milliseconds. */
+const CREATE_BUDGET_MS = 20;
+/** 5 ms: from the filter's last sample to the audio without it. */
+const FADE_SAMPLES = 240;
+/** Of a message for clients. */
+const TEXT_LENGTH_MAX = 500;
+/** As loud as decoded audio may be. Louder is as useless as infinity. */
+const SAMPLE_MAX = 1000;
+
+export interface FilterFault {
+  readonly reason: WorkerFaultReason;
+  /** For the operator. */
+  readonly message: string;
+}
+
+/** Two clocks, milliseconds. */
+export interface CpuMeter {
+  readonly nowMs: () => number;
+  /** CPU time of the calling thread; where the system does not provide it, the same as `nowMs`. */
+  readonly cpuMs: () => number;
+}
+
+/** Of the calling thread. */
+export function systemCpuMeter(): CpuMeter {
+  let threadNumber: number | undefined;
+  const nowMs = (): number => performance.now();
+  return {
+    nowMs,
+    cpuMs: () => {
+      threadNumber ??= ownThreadNumber();
+      return readThreadTimes(threadNumber)?.cpuMs ?? nowMs();
+    },
+  };
+}
+
+interface GuardedFilterOptions {
+  readonly create: FilterFactory;
+  readonly settings: Parameters<FilterFactory>[0];
+  readonly playerId: PlayerId;
+  readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
+  readonly meter: CpuMeter;
+  /** Called once, at its first fault. */
+  readonly onFault: (fault: FilterFault) => void;
+}
+
+/** Never throws. */
+export class GuardedFilter implements AudioFilter {
+  readonly #options: GuardedFilterOptions;
+  /** Undefined once it has failed. */
+  #processor: AudioProcessor | undefined;
+  readonly #left = new Float32Array(FRAME_SAMPLES);
+  readonly #right = new Float32Array(FRAME_SAMPLES);
+  #judgedFramesLeft = 0;
+  #excessMs = 0;
+  /** Its last output, from which the audio without it is faded in. */
+  #lastLeft = 0;
+  #lastRight = 0;
+  #fadeSamplesLeft = 0;
+
+  /** `previous`: the one that it replaces. */
+  constructor(options: GuardedFilterOptions, previous: GuardedFilter | undefined) {
+    this.#options = options;
+    const { create, settings, playerId, heartbeat, meter } = options;
+    const before = previous === undefined ? undefined : previous.#processor;
+    const startMs = meter.cpuMs();
+    heartbeat.enter(playerId, "filter");
+    try {
+      this.#processor = before === undefined ? create(settings) : create(settings, before);
+      const usedMs = meter.cpuMs() - startMs;
+      if (typeof this.#processor?.process !== "function") throw new TypeError("it made nothing that has a process()");
+      if (usedMs > CREATE_BUDGET_MS) this.#remove("tooSlow", `creating it took ${Math.round(usedMs)} ms of CPU time`);
+    } catch (error) {
+      this.#remove("failed", textOf(error));
+    } finally {
+      heartbeat.leave();
+    }
+  }
+
+  /** Nothing is known of its memory. */
+  get isEchoing(): boolean {
+    return this.#processor !== undefined;
+  }
+
+  process(left: Float32Array, right: Float32Array, lengthSamples: number): void {
+    for (let start = 0; start < lengthSamples; start += FRAME_SAMPLES) {
+      const count = Math.min(FRAME_SAMPLES, lengthSamples - start);
+      if (this.#processor !== undefined) this.#run(this.#processor, left, right, start, count);
+      if (this.#fadeSamplesLeft > 0) this.#fade(left, right, start, count);
+    }
+  }
+
+  reset(): void {
+    this.#fadeSamplesLeft = 0;
+    this.jump();
+  }
+
+  jump(): void {
+    const { playerId, heartbeat } = this.#options;
+    heartbeat.enter(playerId, "filter");
+    try {
+      this.#processor?.reset?.();
+    } catch (error) {
+      this.#remove("failed", textOf(error));
+    } finally {
+      heartbeat.leave();
+    }
+  }
+
+  #run(processor: AudioProcessor, left: Float32Array, right: Float32Array, start: number, count: number): void {
+    const ownLeft = this.#left;
+    const ownRight = this.#right;
+    for (let sample = 0; sample < count; sample++) {
+      ownLeft[sample] = left[start + sample]!;
+      ownRight[sample] = right[start + sample]!;
+    }
+    const { playerId, heartbeat, meter } = this.#options;
+    const isJudged = this.#judgedFramesLeft > 0;
+    const startMs = isJudged ? meter.cpuMs() : meter.nowMs();
+    heartbeat.enter(playerId, "filter");
+    try {
+      processor.process(ownLeft, ownRight, count);
+    } catch (error) {
+      this.#remove("failed", textOf(error));
+      return;
+    } finally {
+      heartbeat.leave();
+    }
+    const usedMs = (isJudged ? meter.cpuMs() : meter.nowMs()) - startMs;
+    const budgetMs = (FRAME_BUDGET_MS * count) / FRAME_SAMPLES;
+    if (isJudged) this.#judge(usedMs, budgetMs);
+    else if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
+    if (this.#processor === undefined) return;
+    if (areSane(ownLeft, ownRight, count)) this.#take(left, right, start, count);
+    else this.#remove("invalidSamples", "it output NaN, infinity or samples beyond all bounds");
+  }
+
+  #judge(usedMs: number, budgetMs: number): void {
+    this.#judgedFramesLeft -= 1;
+    this.#excessMs = Math.max(0, this.#excessMs + usedMs - budgetMs);
+    if (this.#excessMs > EXCESS_MS_MAX) {
+      const text = `it takes ${Math.round(usedMs)} ms of CPU time for ${Math.round(5 * budgetMs)} ms of audio`;
+      this.#remove("tooSlow", text);
+    } else if (this.#judgedFramesLeft === 0 && this.#excessMs > 0) {
+      this.#judgedFramesLeft = JUDGED_FRAMES;
+    }
+  }
+
+  #take(left: Float32Array, right: Float32Array, start: number, count: number): void {
+    for (let sample = 0; sample < count; sample++) {
+      left[start + sample] = this.#left[sample]!;
+      right[start + sample] = this.#right[sample]!;
+    }
+    this.#lastLeft = this.#left[count - 1]!;
+    this.#lastRight = this.#right[count - 1]!;
+  }
+
+  #fade(left: Float32Array, right: Float32Array, start: number, count: number): void {
+    const end = start + Math.min(this.#fadeSamplesLeft, count);
+    for (let sample = start; sample < end; sample++) {
+      const share = this.#fadeSamplesLeft-- / FADE_SAMPLES;
+      left[sample] = left[sample]! + share * (this.#lastLeft - left[sample]!);
+      right[sample] = right[sample]! + share * (this.#lastRight - right[sample]!);
+    }
+  }
+
+  #remove(reason: WorkerFaultReason, message: string): void {
+    this.#processor = undefined;
+    this.#fadeSamplesLeft = FADE_SAMPLES;
+    this.#options.onFault({ reason, message });
+  }
+}
+
+/** False for NaN, too. */
+function areSane(left: Float32Array, right: Float32Array, count: number): boolean {
+  for (let sample = 0; sample < count; sample++) {
+    if (!(Math.abs(left[sample]!) <= SAMPLE_MAX && Math.abs(right[sample]!) <= SAMPLE_MAX)) return false;
+  }
+  return true;
+}
+
+/** What a plugin has thrown, which may be anything. */
+function textOf(error: unknown): string {
+  try {
+    return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, TEXT_LENGTH_MAX);
+  } catch {
+    return "it threw what cannot be shown";
+  }
+}

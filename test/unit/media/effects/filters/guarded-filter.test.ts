@@ -1,0 +1,245 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { StereoFifo } from "../../../../../src/lib/stereo-fifo.ts";
+import { EffectChain } from "../../../../../src/media/effects/effect-chain.ts";
+import { FilterModules } from "../../../../../src/media/effects/filters/filter-modules.ts";
+import {
+  type CpuMeter,
+  type FilterFault,
+  GuardedFilter,
+} from "../../../../../src/media/effects/filters/guarded-filter.ts";
+import type { AudioProcessor, FilterFactory } from "../../../../../src/plugin-api/plugin.ts";
+import { settle } from "../../../../support/fake-workers.ts";
+
+const FRAME = 960;
+
+let nowMs: number;
+let cpuMs: number;
+let faults: FilterFault[];
+const heartbeat = { enter: () => undefined, leave: () => undefined };
+const meter: CpuMeter = { nowMs: () => nowMs, cpuMs: () => cpuMs };
+
+beforeEach(() => {
+  nowMs = 0;
+  cpuMs = 0;
+  faults = [];
+});
+
+const PARTS = { settings: {}, playerId: 1, heartbeat, meter };
+
+function guarded(create: FilterFactory, previous?: GuardedFilter): GuardedFilter {
+  return new GuardedFilter({ create, ...PARTS, onFault: (fault) => faults.push(fault) }, previous);
+}
+
+/** The left side of a frame of ones. */
+function run(filter: GuardedFilter, lengthSamples = FRAME): Float32Array {
+  const left = new Float32Array(lengthSamples).fill(1);
+  filter.process(left, new Float32Array(lengthSamples).fill(1), lengthSamples);
+  return left;
+}
+
+const halving: AudioProcessor = {
+  process(left, right, frames) {
+    for (let sample = 0; sample < frames; sample++) {
+      left[sample]! *= 0.5;
+      right[sample]! *= 0.5;
+    }
+  },
+};
+
+/** Halves, and from its third frame on does this instead. */
+function halvingUntil(fault: AudioProcessor["process"]): FilterFactory {
+  let count = 0;
+  return () => ({
+    process(left, right, frames) {
+      count += 1;
+      if (count < 3) halving.process(left, right, frames);
+      else fault(left, right, frames);
+    },
+  });
+}
+
+/** Takes that long for each frame, by both clocks. */
+function taking(wallMs: number, ownMs = wallMs): FilterFactory {
+  return () => ({
+    process() {
+      nowMs += wallMs;
+      cpuMs += ownMs;
+    },
+  });
+}
+
+test("a filter changes the audio in place, frame by frame", () => {
+  expect([
+    ...new Set(
+      run(
+        guarded(() => halving),
+        2500,
+      ),
+    ),
+  ]).toEqual([0.5]);
+  expect(faults).toEqual([]);
+});
+
+test.each([
+  [
+    "throws",
+    "failed",
+    () => {
+      throw new Error("broken");
+    },
+  ],
+  ["outputs NaN", "invalidSamples", (left: Float32Array) => left.fill(Number.NaN, 900, 901)],
+  ["outputs infinity", "invalidSamples", (_: Float32Array, right: Float32Array) => right.fill(Infinity, 0, 1)],
+  ["outputs absurdly loud samples", "invalidSamples", (left: Float32Array) => left.fill(1e30)],
+  [
+    "transfers its arrays",
+    "invalidSamples",
+    (left: Float32Array) => structuredClone(left, { transfer: [left.buffer as ArrayBuffer] }),
+  ],
+] as const)("a filter that %s is left out from that frame on, reported once, without a step", (_, reason, fault) => {
+  const filter = guarded(halvingUntil(fault));
+  run(filter);
+  run(filter);
+  const failed = run(filter);
+  expect(failed[0]).toBeCloseTo(0.5, 2);
+  expect(failed[120]).toBeCloseTo(0.75, 2);
+  expect([...new Set(failed.subarray(240))]).toEqual([1]);
+  expect([...new Set(run(filter))]).toEqual([1]);
+  expect(faults.map((entry) => entry.reason)).toEqual([reason]);
+  expect(filter.isEchoing).toBe(false);
+});
+
+describe("time", () => {
+  test("a filter that takes 15 ms a frame is removed within four frames", () => {
+    const filter = guarded(taking(15));
+    for (let frame = 0; frame < 4; frame++) run(filter);
+    expect(faults).toMatchObject([{ reason: "tooSlow" }]);
+    expect(nowMs).toBeLessThanOrEqual(60);
+  });
+
+  test("a filter that takes 3 ms a frame stays, and one that takes 5 ms does not", () => {
+    for (const [ms, count] of [
+      [3, 0],
+      [5, 1],
+    ] as const) {
+      faults = [];
+      const filter = guarded(taking(ms));
+      for (let frame = 0; frame < 200; frame++) run(filter);
+      expect(faults).toHaveLength(count);
+    }
+  });
+
+  test("a machine that is busy with other things condemns no filter", () => {
+    const filter = guarded(taking(50, 0.5));
+    for (let frame = 0; frame < 500; frame++) run(filter);
+    expect(faults).toEqual([]);
+  });
+
+  test("one slow frame now and then is no fault", () => {
+    let count = 0;
+    const filter = guarded(() => ({
+      process() {
+        if (count++ % 50 === 0) cpuMs += 15;
+        nowMs = cpuMs;
+      },
+    }));
+    for (let frame = 0; frame < 1000; frame++) run(filter);
+    expect(faults).toEqual([]);
+  });
+
+  test("a filter that takes long to create is not used", () => {
+    const filter = guarded(() => {
+      cpuMs += 30;
+      return halving;
+    });
+    expect(faults).toMatchObject([{ reason: "tooSlow" }]);
+    expect(run(filter).at(-1)).toBe(1);
+  });
+});
+
+test.each([
+  ["nothing", () => undefined as unknown as AudioProcessor],
+  ["no process()", () => ({}) as AudioProcessor],
+])("a factory that makes %s is a fault", (_, create) => {
+  expect(run(guarded(create)).at(-1)).toBe(1);
+  expect(faults).toMatchObject([{ reason: "failed", message: "TypeError: it made nothing that has a process()" }]);
+});
+
+test("the factory gets the processor before, and a seek resets it", () => {
+  const given: (AudioProcessor | undefined)[] = [];
+  let resets = 0;
+  const processor = { ...halving, reset: () => void resets++ };
+  const create: FilterFactory = (_, previous) => {
+    given.push(previous);
+    return processor;
+  };
+  const filter = guarded(create, guarded(create));
+  filter.jump();
+  expect(given).toEqual([undefined, processor]);
+  expect(resets).toBe(1);
+});
+
+describe("modules", () => {
+  const settings = (trouble: object) => ({ pluginFilters: { trouble } }) as object;
+
+  function chainOf(modules: FilterModules, removed: string[] = []): EffectChain {
+    return new EffectChain(modules.definitionsFor(1, (name, { reason }) => removed.push(`${name} ${reason}`)));
+  }
+
+  function frameOf(chain: EffectChain): number {
+    const fifo = new StereoFifo();
+    const ones = new Float32Array(FRAME).fill(1);
+    fifo.append(ones, ones, 0, FRAME);
+    const left = new Float32Array(FRAME);
+    chain.prepare(fifo, FRAME);
+    chain.render(fifo, left, new Float32Array(FRAME), FRAME);
+    return left.at(-1)!;
+  }
+
+  test("a module is imported once by its URL, and a new URL replaces it when filters are set again", async () => {
+    const imported: string[] = [];
+    const gains: Readonly<Record<string, number>> = { "file:///a?started=1": 0.5, "file:///a?started=2": 0.25 };
+    const importModule = async (url: string) => {
+      imported.push(url);
+      const gain = gains[url] ?? 1;
+      return {
+        default: () => ({ process: (left: Float32Array) => left.set(left.map((value) => value * gain)) }),
+      };
+    };
+    const modules = new FilterModules({ heartbeat, importModule, meter });
+    const chain = chainOf(modules);
+    chain.setFilters(settings({}));
+    chain.begin();
+    expect(frameOf(chain)).toBe(1);
+    let loads = 0;
+    modules.onLoaded = () => {
+      loads += 1;
+      chain.setFilters(settings({}));
+    };
+    for (const url of ["file:///a?started=1", "file:///a?started=1", "file:///a?started=2"]) {
+      modules.set([{ name: "trouble", url }]);
+      await settle();
+      frameOf(chain);
+      expect(frameOf(chain)).toBe(gains[url]);
+    }
+    expect(imported).toEqual(Object.keys(gains));
+    expect(loads).toBe(3);
+    chain.setFilters({});
+    frameOf(chain);
+    expect(frameOf(chain)).toBe(1);
+    expect(chain.areSettingsNeutral).toBe(true);
+  });
+
+  test("a module that cannot be imported is a filter that fails at once", async () => {
+    const removed: string[] = [];
+    const importModule = () => Promise.reject(new Error("no such file"));
+    const modules = new FilterModules({ heartbeat, importModule, meter });
+    modules.set([{ name: "trouble", url: "file:///gone" }]);
+    await settle();
+    const chain = chainOf(modules, removed);
+    chain.setFilters(settings({}));
+    chain.begin();
+    expect(frameOf(chain)).toBe(1);
+    expect(removed).toEqual(["trouble failed"]);
+  });
+});
