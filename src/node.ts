@@ -41,9 +41,12 @@ import { createInfo } from "./observability/status/node-info.ts";
 import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
+import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
+import { LyricsProviders } from "./plugin-host/manage/lyrics-providers.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
-import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
+import { SearchProviders } from "./plugin-host/manage/search-providers.ts";
+import { BUILTIN_SOURCE_NAMES, lyricsOrderOf, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
 import { VERSION } from "./version.ts";
 
@@ -226,6 +229,9 @@ async function buildParts(
   const absent = new AbsentSources({ sources: absentSources({ config, plans, builtins }), clock, logger });
   const tracks = new TrackLoader({ listSources: () => sources.list(), absent, clock });
   plugins.loader = tracks;
+  const provided = { plugins: () => plugins.working, loader: tracks };
+  const searches = new SearchProviders(provided);
+  const lyrics = new LyricsProviders({ ...provided, order: lyricsOrderOf(config), logger });
   const fallbacks = new Fallbacks({ loader: tracks, list: () => plugins.fallbacks, allowedFor, clock, logger });
   const updateTimer = new UpdateTimer({ clock, intervalMs: config.players.updateIntervalMs });
   const stats = new NodeStats(clock);
@@ -248,7 +254,8 @@ async function buildParts(
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
-    return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: plugins.infos });
+    const listed = listedPlugins({ infos: plugins.infos, searches, lyrics });
+    return createInfo({ ...build, version: VERSION, sourceNames, disabledFilters, plugins: listed });
   };
   const readStats = () => sessions.stats();
   const readLoad = () => {
@@ -306,6 +313,8 @@ async function buildParts(
     routePlanner,
     password,
     sources,
+    searches,
+    lyrics,
     readInfo,
     readLoad,
     readSupport,

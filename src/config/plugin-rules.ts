@@ -21,7 +21,9 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "dunctebot",
   "getyarn",
   "jellyfin",
+  "lavalyrics",
   "lavasrc",
+  "lrclib",
   "podcasts",
   "radio",
   "soundcloud",
@@ -37,12 +39,16 @@ export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "lavasrc-plugin": ["speech", "ytdlp"],
   "skybot-lavalink-plugin": ["speech", "getyarn"],
   "youtube-plugin": ["youtube"],
+  "lavalyrics-plugin": ["lrclib"],
+  "java-lyrics-plugin": ["lrclib"],
+  "lavasearch-plugin": [],
 };
 
 /** Plugins of Lavalink of which only these sources are built in. */
 const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
   "lavasrc-plugin": "flowery-tts and ytdlp",
   "skybot-lavalink-plugin": "speak and getyarn.io",
+  "java-lyrics-plugin": "the lyrics routes of lavalyrics-plugin",
 };
 
 interface PluginContext {

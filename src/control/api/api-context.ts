@@ -1,16 +1,20 @@
 // The dependencies of the REST routes and the WebSocket endpoint, passed in once by the node. Main thread.
 
+import type { FoundLyrics } from "../../bridge/plugin-extensions.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { WorkOptions } from "../../lib/owners.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { Logger } from "../../log/log.ts";
-import type { Json } from "../../plugin-api/plugin.ts";
-import type { Limits } from "../access/identity.ts";
+import type { Json, SearchType } from "../../plugin-api/plugin.ts";
+import type { Track } from "../../track/track.ts";
+import type { AllowedSources, Limits } from "../access/identity.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { FoundItems } from "../sources/found-items.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 
@@ -51,6 +55,30 @@ export interface SourceControl {
   call(plugin: string, name: string, argument: Json): Promise<Json | undefined>;
 }
 
+/** For whom a search or lyrics are; `allowed`: the sources that the client may use, undefined means all. */
+interface ClientOptions extends WorkOptions {
+  readonly allowed: AllowedSources | undefined;
+}
+
+/** Searches of several kinds; plugin-host/manage/search-providers.ts is the real one. */
+export interface SearchControl {
+  /** Whether there is anything to search. */
+  readonly isAvailable: boolean;
+  /** Undefined: nothing takes the query. `types`: at least one. Rejects with a NodeError. */
+  search(
+    query: string,
+    options: ClientOptions & { readonly types: readonly SearchType[] },
+  ): Promise<FoundItems | undefined>;
+}
+
+/** Lyrics of tracks; plugin-host/manage/lyrics-providers.ts is the real one. */
+export interface LyricsControl {
+  /** Whether there is anybody to ask. */
+  readonly isAvailable: boolean;
+  /** Undefined: nobody has any. `isSourceSkipped`: the track's own source is not asked. Rejects with a NodeError. */
+  find(track: Track, options: ClientOptions & { readonly isSourceSkipped: boolean }): Promise<FoundLyrics | undefined>;
+}
+
 /** The dependencies of routes. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
@@ -64,6 +92,8 @@ export interface ApiContext {
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readonly sources: SourceControl;
+  readonly searches: SearchControl;
+  readonly lyrics: LyricsControl;
   /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;

@@ -12,10 +12,12 @@ import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
 import { loadRoutes } from "../api/load-routes.ts";
+import { lyricsRoutes } from "../api/lyrics-routes.ts";
 import { type Metrics, metricsRoutes } from "../api/metrics-route.ts";
 import { openApiRoute } from "../api/openapi.ts";
 import type { Asker, RestRoute } from "../api/route.ts";
 import { routePlannerRoutes } from "../api/route-planner-routes.ts";
+import { searchRoutes } from "../api/search-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
@@ -103,6 +105,8 @@ export class Api {
       ...sourceRoutes(context),
       ...supportRoutes(context),
       ...youtubeRoutes(context),
+      ...searchRoutes(context),
+      ...lyricsRoutes(context),
     ];
     this.#app = createRestServer({
       context,

@@ -137,6 +137,11 @@ export class Plugins implements LinkSource {
     return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
   }
 
+  /** Those that are not off and have said what they offer, in their order. */
+  get working(): readonly InstalledPlugin[] {
+    return this.#plugins.filter(({ runner, manifest }) => manifest !== undefined && runner.state !== "off");
+  }
+
   /** For `/v4/info`: names and versions of the working plugins, with their aliases. */
   get infos(): readonly { readonly name: string; readonly version: string }[] {
     return this.#plugins.flatMap(({ runner, manifest }) => {
@@ -209,7 +214,8 @@ export class Plugins implements LinkSource {
       const { source, ownServers } = this.#sourceNamed(sourceName);
       const found = await source.link({ ...linkRequest, encoded, userData: userData as JsonMembers }, options); // as parsed
       if (found.kind === "link") return { ...found, isOwnServer: isOnOwnServer(found.url, ownServers) };
-      if (found.kind === "mirror") throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
+      if (found.kind === "mirror")
+        throw new NodeError("mirror-needed", `the site of ${sourceName} gives the node no audio`);
       // A track that is about to play does not wait behind the loads of its client.
       const links: Owner = [accountOf(owner), `${accountOf(owner)}, links`];
       const other = await this.#trackOf(found.identifier, { ...options, owner: links });

@@ -161,8 +161,8 @@ class LivingPlugin {
       const { name, prefixes = [], hosts = [], endings = [], words = [], fields = [], isMirrored = false } = source;
       return { name, prefixes, hosts, endings, words, fields, ...(isMirrored && { isMirrored }) };
     });
-    const manifest: PluginManifest = { name, version, aliases: host.aliases, sources, ownServers };
-    port.postMessage({ type: "ready", manifest });
+    const manifest = { name, version, aliases: host.aliases, sources, ownServers, ...host.extensions.manifests };
+    port.postMessage({ type: "ready", manifest: manifest satisfies PluginManifest });
   }
 
   async #withinSetupTime(setup: () => Promise<void>): Promise<void> {

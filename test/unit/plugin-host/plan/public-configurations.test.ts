@@ -104,8 +104,8 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     on: ON,
     off: OFF_USUALLY,
     lines: [
-      /^warn: lavalink\.plugins: .* lavasearch-plugin, lavalyrics-plugin, sponsorblock-plugin$/,
-      /^warn: no effect, .* plugins\.lavalyrics, plugins\.lavasearch$/,
+      /^warn: lavalink\.plugins: .* sponsorblock-plugin$/,
+      /^warn: no effect, .* plugins\.lavasearch$/,
       noSource("spotify", "Spotify"),
     ],
   },
@@ -202,10 +202,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lyrics-and-events.yml": {
     on: ON,
     off: OFF_USUALLY,
-    lines: [
-      /^warn: lavalink\.plugins: .* java-lyrics-plugin, lava-xm-plugin$/,
-      /^warn: no effect, .* plugins\.lyrics$/,
-    ],
+    lines: [/^warn: lavalink\.plugins: .* lava-xm-plugin$/, /^warn: no effect, .* plugins\.lyrics$/],
   },
   "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "local-without-roots.yml": {
