@@ -44,6 +44,7 @@ import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
 import { LyricsProviders } from "./plugin-host/manage/lyrics-providers.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
+import { PluginRest } from "./plugin-host/manage/plugin-rest.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
 import { SearchProviders } from "./plugin-host/manage/search-providers.ts";
 import { BUILTIN_SOURCE_NAMES, lyricsOrderOf, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
@@ -315,6 +316,7 @@ async function buildParts(
     sources,
     searches,
     lyrics,
+    pluginRest: new PluginRest(() => plugins.working),
     readInfo,
     readLoad,
     readSupport,

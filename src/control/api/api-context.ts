@@ -1,6 +1,6 @@
 // The dependencies of the REST routes and the WebSocket endpoint, passed in once by the node. Main thread.
 
-import type { FoundLyrics } from "../../bridge/plugin-extensions.ts";
+import type { FoundLyrics, RouteManifest, ServeReply } from "../../bridge/plugin-extensions.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { WorkOptions } from "../../lib/owners.ts";
@@ -55,7 +55,7 @@ export interface SourceControl {
   call(plugin: string, name: string, argument: Json): Promise<Json | undefined>;
 }
 
-/** For whom a search or lyrics are; `allowed`: the sources that the client may use, undefined means all. */
+/** For whom a request to plugins is; `allowed`: the sources that the client may use, undefined means all. */
 interface ClientOptions extends WorkOptions {
   readonly allowed: AllowedSources | undefined;
 }
@@ -79,6 +79,22 @@ export interface LyricsControl {
   find(track: Track, options: ClientOptions & { readonly isSourceSkipped: boolean }): Promise<FoundLyrics | undefined>;
 }
 
+/** The REST routes of plugins; plugin-host/manage/plugin-rest.ts is the real one. */
+export interface PluginRestControl {
+  /** All there are at this moment. The manifest of one is the same object until its plugin is set up again. */
+  list(): readonly {
+    readonly manifest: RouteManifest;
+    /** `query`, `body`: values that are checked by the manifest's schemas. Rejects with a NodeError. */
+    serve(
+      request: ClientOptions & {
+        readonly segments: Readonly<Record<string, string>>;
+        readonly query: object;
+        readonly body: object;
+      },
+    ): Promise<ServeReply>;
+  }[];
+}
+
 /** The dependencies of routes. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
@@ -94,6 +110,7 @@ export interface ApiContext {
   readonly sources: SourceControl;
   readonly searches: SearchControl;
   readonly lyrics: LyricsControl;
+  readonly pluginRest: PluginRestControl;
   /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;

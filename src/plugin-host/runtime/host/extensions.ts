@@ -63,6 +63,8 @@ export class Extensions {
     if (typeof path !== "string" || !PATH.test(path)) {
       throw wrong("a path has up to 8 segments, each a word in lower case or a parameter: /rooms/:room");
     }
+    const parameters = path.match(/:\w+/g) ?? [];
+    if (new Set(parameters).size < parameters.length) throw wrong(`${path} names a parameter twice`);
     if (typeof summary !== "string" || summary === "" || summary.length > SUMMARY_LENGTH_MAX) {
       throw wrong(`the summary is a sentence of at most ${SUMMARY_LENGTH_MAX} characters`);
     }
