@@ -5,6 +5,7 @@ import { BandcampSite } from "./bandcamp.ts";
 import { FakeYtDlp } from "./fake-yt-dlp.ts";
 import { GetyarnSite } from "./getyarn.ts";
 import { JellyfinSite } from "./jellyfin.ts";
+import { LrclibSite } from "./lrclib.ts";
 import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
@@ -58,6 +59,7 @@ interface FakeSites {
   readonly speech: SpeechSites;
   readonly subsonic: SubsonicSite;
   readonly jellyfin: JellyfinSite;
+  readonly lrclib: LrclibSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -77,6 +79,7 @@ export class AllSites {
       speech: await SpeechSites.start(),
       subsonic: await SubsonicSite.start(),
       jellyfin: await JellyfinSite.start(),
+      lrclib: await LrclibSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -89,7 +92,7 @@ export class AllSites {
   /** Arguments for the node. */
   get args(): readonly string[] {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, ytdlp } = this.each;
+    const { speech, subsonic, jellyfin, lrclib, ytdlp } = this.each;
     const hosts = [soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts].map((site) => site.hosts);
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
@@ -98,6 +101,7 @@ export class AllSites {
       ...Object.entries(speech.servers).map(([option, url]) => `--plugins.speech.${option}=${url}`),
       ...serverArgs("subsonic", subsonic),
       ...serverArgs("jellyfin", jellyfin),
+      `--plugins.lrclib.server=${lrclib.url}`,
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -105,13 +109,14 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts } = this.each;
-    const { speech, subsonic, jellyfin, ytdlp } = this.each;
+    const { speech, subsonic, jellyfin, lrclib, ytdlp } = this.each;
     const servers = [soundcloud.server, radio.server, podcasts.server, speech.server];
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
     const undo = [
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),
       subsonic.fail(".*", "hang"),
       jellyfin.fail(".*", "hang"),
+      lrclib.fail(".*", "hang"),
     ];
     ytdlp.answerRest({ hangs: true });
     return () => {

@@ -1,4 +1,4 @@
-// A fake LRCLIB: an exact look-up and a search over made-up entries, whose shape is that of the fact sheet of the
+// A fake LRCLIB: exact requests and searches over made-up entries, whose shape is that of the fact sheet of the
 // sources, section 6. Titles compare without case, as the site's do. Runs in the process that starts it.
 
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";

@@ -6,12 +6,12 @@ import type { Json, JsonMembers, OptionSchema, PluginRoute, SearchType } from ".
 import type { WrittenTracks } from "../track/written-tracks.ts";
 
 /** Its place in the list of the manifest names a provider or a route in commands. */
-export interface SearchProviderManifest {
+interface SearchProviderManifest {
   readonly source: string;
   readonly prefixes: readonly string[];
 }
 
-export interface LyricsProviderManifest {
+interface LyricsProviderManifest {
   readonly name: string;
   /** It is asked for tracks of these sources only. Undefined: of all. */
   readonly sources?: readonly string[] | undefined;

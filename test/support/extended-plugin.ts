@@ -1,7 +1,13 @@
 // A plugin that uses the extension points beside sources: a search provider, lyrics and REST routes, which answer as
 // the request asks for.
 
-import { API_VERSION, definePlugin, type SearchResult, SourceError } from "../../src/plugin-api/plugin.ts";
+import {
+  API_VERSION,
+  definePlugin,
+  type SearchRequest,
+  type SearchResult,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
 
 const NEVER = new Promise<never>(() => undefined);
 const TRACK = { identifier: "1", title: "First Light", author: "Mira Vale", lengthMs: 1000 };
@@ -24,7 +30,7 @@ export const extendedPlugin = definePlugin({
     host.addSearchProvider({
       source: "songs",
       prefixes: ["xsearch:"],
-      search: async ({ query, signal }): Promise<SearchResult | undefined> => {
+      search: async ({ query, signal }: SearchRequest): Promise<SearchResult | undefined> => {
         if (query === "xsearch:nothing") return undefined;
         if (query === "xsearch:broken") throw new TypeError("a bug");
         if (query === "xsearch:hang") return new Promise((_, reject) => signal.addEventListener("abort", reject));

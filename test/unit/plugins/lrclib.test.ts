@@ -66,7 +66,7 @@ describe("asking", () => {
       lrclibEntry(12, { ...song, duration: 182.4, syncedLyrics: "[00:01.00] fits" }),
       lrclibEntry(13, { ...song, artistName: "Somebody Else", duration: 181, syncedLyrics: "[00:01.00] a cover" }),
     );
-    // The exact look-up is of another kind of entry here.
+    // the exact entry is of another kind of entry here.
     site.fail("get", { status: 404, json: {} });
     const found = await bench.lyrics({ identifier: "1", title: "Third Rail", author: "Oto Brandt", lengthMs: 181_000 });
     expect(found?.lines).toMatchObject([{ line: "fits" }]);
@@ -141,7 +141,7 @@ describe("trouble", () => {
     expect(site.requests()).toHaveLength(1);
   });
 
-  test("a search that is down leaves the exact look-up alone", async () => {
+  test("a search that is down leaves the exact entry alone", async () => {
     const { site, bench } = await stand();
     site.fail("search", "cut");
     expect(await troubleWith(bench.lyrics({ ...TRACK, title: "Not There" }))).toMatchObject({ code: "site-busy" });
