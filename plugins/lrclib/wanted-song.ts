@@ -8,6 +8,8 @@ import { trimmedText } from "../reading/json.ts";
 const TEXT_LENGTH_MAX = 300;
 const BRACKETS = /[([（［【][^()[\]（）［］【】]{0,100}[)\]）］】]/g;
 const FEATURING = /\s(?:feat|ft|featuring)(?:\.\s*|\s).*$/i;
+/** What the node writes where a source has no title or artist. */
+const UNKNOWN = /^unknown (?:artist|title)$/i;
 const SEPARATOR = /\s+[-–—|]\s+/;
 
 /** What to ask for. */
@@ -32,7 +34,7 @@ export function wantedSong({ title, author = "", lengthMs, isStream, ...track }:
     title: isSplit ? parts.filter((_, index) => index !== artistIndex).join(" - ") : (parts[0] ?? ""),
     artist: isSplit ? (parts[artistIndex] ?? "") : uploader,
   };
-  if (wanted.title === "" || wanted.artist === "") return undefined;
+  if ([wanted.title, wanted.artist].some((text) => text === "" || UNKNOWN.test(text))) return undefined;
   const album = trimmedText(track.fields?.albumName) ?? trimmedText(track.pluginInfo?.albumName);
   return { ...wanted, album: album?.slice(0, TEXT_LENGTH_MAX), lengthMs };
 }

@@ -98,7 +98,8 @@ describe("asking", () => {
   test("nothing is asked for a stream or a track without an artist", async () => {
     const { site, bench } = await stand();
     expect(await bench.lyrics({ ...TRACK, lengthMs: undefined, isStream: true })).toBeUndefined();
-    expect(await bench.lyrics({ ...TRACK, author: "" })).toBeUndefined();
+    for (const author of ["", "Unknown artist"]) expect(await bench.lyrics({ ...TRACK, author })).toBeUndefined();
+    expect(await bench.lyrics({ ...TRACK, title: "Unknown title" })).toBeUndefined();
     expect(site.requests()).toEqual([]);
   });
 
