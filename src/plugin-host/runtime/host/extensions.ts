@@ -12,7 +12,7 @@ const PREFIX = /^[\w.-]{1,40}:$/;
 const NAME = /^[\w.-]{1,64}$/;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ACCESSES = ["client", "viewer", "known", "operator"];
-const PATH = /^(?:\/(?:[a-z0-9][a-z0-9._-]{0,39}|:[a-zA-Z]{1,40})){0,8}$/;
+const PATH = /^(?:\/(?:[a-z0-9][a-z0-9._-]{0,39}|:[a-zA-Z]{1,40})){1,8}$/;
 const SUMMARY_LENGTH_MAX = 300;
 const NESTED_TYPES = ["group", "groups", "named"];
 
@@ -61,7 +61,7 @@ export class Extensions {
     if (RESERVED_SEGMENTS.has(this.#plugin)) throw wrong(`/v4/${this.#plugin} is the node's own; rename the plugin`);
     if (!METHODS.includes(method)) throw wrong(`the method is one of ${METHODS.join(", ")}`);
     if (typeof path !== "string" || !PATH.test(path)) {
-      throw wrong("a path has up to 8 segments, each a word in lower case or a parameter: /rooms/:room");
+      throw wrong("a path has 1 to 8 segments, each a word in lower case or a parameter: /rooms/:room");
     }
     const parameters = path.match(/:\w+/g) ?? [];
     if (new Set(parameters).size < parameters.length) throw wrong(`${path} names a parameter twice`);
