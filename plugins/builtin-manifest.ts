@@ -1,6 +1,7 @@
 // A built-in plugin's data that the main thread needs before the plugin's thread starts: plain data, stored beside the
 // plugin's code and read by both. Main and plugin threads.
 
+import type { ExtensionManifests } from "../src/bridge/plugin-extensions.ts";
 import type { Claims, OptionSchema, TrackField } from "../src/plugin-api/plugin.ts";
 
 /** A source as known before its plugin runs. */
@@ -26,7 +27,8 @@ export const ALBUM_FIELDS = [
 /** The `userAgent` of plugins whose sites answer browsers. */
 export const FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
-export interface BuiltinManifest {
+/** `searchProviders`, `lyricsProviders`: those that `setup` registers, in that order. */
+export interface BuiltinManifest extends Pick<ExtensionManifests, "searchProviders" | "lyricsProviders"> {
   readonly name: string;
   readonly version: string;
   readonly config: OptionSchema;

@@ -13,6 +13,7 @@ import { DEEZER_MANIFEST } from "./deezer/manifest.ts";
 import { GETYARN_MANIFEST } from "./getyarn/manifest.ts";
 import { JELLYFIN_MANIFEST } from "./jellyfin/manifest.ts";
 import { JIOSAAVN_MANIFEST } from "./jiosaavn/manifest.ts";
+import { LRCLIB_MANIFEST } from "./lrclib/manifest.ts";
 import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
 import { RADIO_MANIFEST } from "./radio/manifest.ts";
 import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
@@ -56,6 +57,9 @@ export interface Configured {
   /** The value at `plugins.<name>.<…>` of Lavalink's plugins, by path; undefined if not set. */
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
 }
+
+/** Lavalink's plugins that bring lyrics. */
+const LYRICS_PLUGINS = ["lavalyrics-plugin", "java-lyrics-plugin"];
 
 /** protocol-v4.md section 6.3 has the order of the first. */
 export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
@@ -169,6 +173,15 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "jellyfin/plugin.js",
     isOn: ({ own }) => hasText(own.servers),
     turnedOnBy: "set plugins.jellyfin.servers",
+  },
+  {
+    manifest: LRCLIB_MANIFEST,
+    rank: "middle",
+    module: "lrclib/plugin.js",
+    isOn: ({ config, isConfigured, lavalink }) =>
+      isConfigured ||
+      isTrue(lavalink("lavasrc", "lyrics-sources", "lrcLib")) ||
+      LYRICS_PLUGINS.some((name) => config.plugins.javaNames.includes(name)),
   },
   {
     manifest: YTDLP_MANIFEST,

@@ -42,11 +42,15 @@ import { createInfo } from "./observability/status/node-info.ts";
 import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
+import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
+import { LyricsProviders } from "./plugin-host/manage/lyrics-providers.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
 import { PluginFilters } from "./plugin-host/manage/plugin-filters.ts";
+import { PluginRest } from "./plugin-host/manage/plugin-rest.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
+import { SearchProviders } from "./plugin-host/manage/search-providers.ts";
 import { mirrorProviders } from "./plugin-host/plan/mirror-providers.ts";
-import { BUILTIN_SOURCE_NAMES, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
+import { BUILTIN_SOURCE_NAMES, lyricsOrderOf, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
 import { VERSION } from "./version.ts";
 
@@ -231,6 +235,9 @@ async function buildParts(
   const absent = new AbsentSources({ sources: absentSources({ config, plans, builtins }), clock, logger });
   const tracks = new TrackLoader({ listSources: () => sources.list(), absent, clock });
   plugins.loader = tracks;
+  const provided = { plugins: () => plugins.working, loader: tracks };
+  const searches = new SearchProviders(provided);
+  const lyrics = new LyricsProviders({ ...provided, order: lyricsOrderOf(config), logger });
   const mirrors = new Mirrors({
     loader: tracks,
     links: plugins,
@@ -262,14 +269,13 @@ async function buildParts(
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
-    const { names: filterNames } = pluginFilters;
     return createInfo({
       ...build,
       version: VERSION,
       sourceNames,
-      filterNames,
+      filterNames: pluginFilters.names,
       disabledFilters,
-      plugins: plugins.infos,
+      plugins: listedPlugins({ infos: plugins.infos, searches, lyrics }),
     });
   };
   const readStats = () => sessions.stats();
@@ -329,6 +335,9 @@ async function buildParts(
     routePlanner,
     password,
     sources,
+    searches,
+    lyrics,
+    pluginRest: new PluginRest(() => plugins.working),
     readInfo,
     readLoad,
     readSupport,

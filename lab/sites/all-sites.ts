@@ -9,6 +9,7 @@ import { FakeYtDlp } from "./fake-yt-dlp.ts";
 import { GetyarnSite } from "./getyarn.ts";
 import { JellyfinSite } from "./jellyfin.ts";
 import { JioSaavnSite } from "./jiosaavn.ts";
+import { LrclibSite } from "./lrclib.ts";
 import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
@@ -80,6 +81,7 @@ interface FakeSites {
   readonly tidal: TidalSite;
   readonly jiosaavn: JioSaavnSite;
   readonly audius: AudiusSite;
+  readonly lrclib: LrclibSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -105,6 +107,7 @@ export class AllSites {
       tidal: await TidalSite.start(),
       jiosaavn: await JioSaavnSite.start(),
       audius: await AudiusSite.start(),
+      lrclib: await LrclibSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -116,7 +119,7 @@ export class AllSites {
 
   /** Arguments for the node. */
   get args(): readonly string[] {
-    const { youtube, twitch, speech, subsonic, jellyfin, tidal, ytdlp } = this.each;
+    const { youtube, twitch, speech, subsonic, jellyfin, tidal, lrclib, ytdlp } = this.each;
     const hosts = Object.values(this.each).map((site) => ("hosts" in site ? site.hosts : {}));
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
@@ -132,6 +135,7 @@ export class AllSites {
       `--plugins.tidal.clientSecret=${tidal.clientSecret}`,
       "--plugins.jiosaavn.enabled=true",
       "--plugins.audius.enabled=true",
+      `--plugins.lrclib.server=${lrclib.url}`,
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -139,7 +143,7 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, speech } = this.each;
-    const { spotify, subsonic, jellyfin, deezer, appleMusic, tidal, jiosaavn, audius, ytdlp } = this.each;
+    const { spotify, subsonic, jellyfin, deezer, appleMusic, tidal, jiosaavn, audius, lrclib, ytdlp } = this.each;
     const plain = [soundcloud, radio, podcasts, speech, spotify, deezer, appleMusic, tidal, jiosaavn, audius];
     const servers = plain.map(({ server }) => server);
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
@@ -147,6 +151,7 @@ export class AllSites {
       ...[...servers, ...sites].map((site) => site.fail({ at: /^/, outcome: "hang" })),
       subsonic.fail(".*", "hang"),
       jellyfin.fail(".*", "hang"),
+      lrclib.fail(".*", "hang"),
     ];
     ytdlp.answerRest({ hangs: true });
     return () => {

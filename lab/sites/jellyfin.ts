@@ -48,6 +48,15 @@ const ITEMS: readonly JellyfinItem[] = [
 ];
 const PLAYLISTS = { [jellyfinId(31)]: [jellyfinId(3), jellyfinId(1)] };
 
+/** Of the first song, a LyricDto. */
+const LYRICS = {
+  Metadata: { IsSynced: true },
+  Lyrics: [
+    { Text: "First line", Start: 15_000_000 },
+    { Text: "Second line", Start: 65_000_000 },
+  ],
+};
+
 /** A GUID as Jellyfin writes it. */
 export function jellyfinId(number: number): string {
   return number.toString(16).padStart(32, "0");
@@ -120,6 +129,7 @@ export class JellyfinSite {
     const isKnown = asker.Token === this.apiKey || [...this.#tokens.values()].some((token) => token === asker.Token);
     if (!isKnown) return { status: 401 };
     if (path === "/Items") return { json: this.#list(query) };
+    if (path === `/Audio/${jellyfinId(1)}/Lyrics`) return { json: LYRICS };
     const [, id, mode] = /^\/Audio\/([0-9a-f]{32})\/(stream|universal)$/.exec(path) ?? [];
     if (mode === undefined || this.#items.every(({ Id }) => Id !== id)) return undefined;
     return partOfFile(this.#file, headers.range);

@@ -145,6 +145,8 @@ export class SubsonicSite {
         return this.#artist(id);
       case "getTopSongs":
         return ok({ topSongs: { song: this.#library.topSongs.map((known) => this.#song(known)) } });
+      case "getLyricsBySongId":
+        return this.#lyrics(id);
       case "stream":
         return this.#song(id) === undefined ? subsonicError(70) : partOfFile(this.#file, headers.range);
       default:
@@ -174,6 +176,18 @@ export class SubsonicSite {
     if (ids === undefined) return subsonicError(70);
     const entry = ids.map((known) => this.#song(known));
     return ok({ playlist: { id, name: `List ${id}`, owner: this.username, songCount: entry.length, entry } });
+  }
+
+  /** Of the extension songLyrics: without times first. */
+  #lyrics(id: string): SiteOutcome {
+    if (this.#song(id) === undefined) return subsonicError(70);
+    if (id !== "s1") return ok({ lyricsList: {} });
+    const line = [
+      { start: 6500, value: "Second line" },
+      { start: 1500, value: "First line" },
+    ];
+    const plain = { lang: "xxx", synced: false, line: [{ value: "without times" }] };
+    return ok({ lyricsList: { structuredLyrics: [plain, { lang: "en", synced: true, offset: 500, line }] } });
   }
 
   #artist(id: string): SiteOutcome {

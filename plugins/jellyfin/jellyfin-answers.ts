@@ -9,7 +9,7 @@ import { type Members, objectOf } from "../reading/json.ts";
 export const JELLYFIN = "jellyfin";
 
 /** Lengths come in units of 100 ns. */
-const TICKS_PER_MS = 10_000;
+export const TICKS_PER_MS = 10_000;
 /** With or without dashes: no other value is put into a path. */
 const ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 

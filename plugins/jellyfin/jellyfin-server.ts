@@ -1,6 +1,6 @@
 // Requests to one Jellyfin server. Credentials go in a header, also for the audio. Plugin thread.
 
-import type { Playable, PluginHost, ResolveRequest, SourceTrack } from "../../src/plugin-api/plugin.ts";
+import type { Lyrics, Playable, PluginHost, ResolveRequest, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { textOf } from "../own-servers/read-json.ts";
 import { ServerConnection } from "../own-servers/server-connection.ts";
 import { type ListKind, serverIdentifier } from "../own-servers/server-identifier.ts";
@@ -9,6 +9,7 @@ import type { MediaServer, ServerList } from "../own-servers/servers-source.ts";
 import type { Members } from "../reading/json.ts";
 import { isJellyfinId, JELLYFIN, type JellyfinPage, readAudio, readPage } from "./jellyfin-answers.ts";
 import { type JellyfinAccess, JellyfinLogin } from "./jellyfin-login.ts";
+import { readLyrics } from "./jellyfin-lyrics.ts";
 
 const PAGE_ITEMS = 500;
 /** As many tracks as the node takes of a list. */
@@ -82,6 +83,17 @@ export class JellyfinServer implements MediaServer {
       this.#songFrom(item);
       return this.#linkTo(id, access, textOf(item.Etag) ?? "");
     }, signal);
+  }
+
+  /** Servers before 10.9 have no such path, and others say the same of a song without lyrics. */
+  async lyrics(id: string, signal: AbortSignal): Promise<Lyrics | undefined> {
+    if (!isJellyfinId(id)) return undefined;
+    const answer = await this.#login.use(({ headers }) => {
+      return this.#connection.ask(`/Audio/${id}/Lyrics`, { signal, headers }, (found) => {
+        return found.status === 404 ? undefined : this.#connection.readMembers(found);
+      });
+    }, signal);
+    return answer && readLyrics(answer, this.name);
   }
 
   #linkTo(id: string, { headers, session }: JellyfinAccess, etag: string): Playable {

@@ -21,4 +21,5 @@ export const JELLYFIN_MANIFEST = {
     ...COMMON_OPTIONS,
   },
   sources: [{ name: "jellyfin", prefixes: ["jfsearch:", "jellyfin:"] }],
+  lyricsProviders: [{ name: "jellyfin", sources: ["jellyfin"] }],
 } as const satisfies BuiltinManifest;

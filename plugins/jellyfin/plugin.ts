@@ -20,7 +20,9 @@ export default definePlugin({
     const connected = checkedServers(servers, name).map((server) => {
       return new JellyfinServer(host, server, { searchLimit, transcodeTo, deviceId });
     });
-    host.addSource(new ServersSource({ host, manifest: sources[0], servers: connected }));
+    const source = new ServersSource({ host, manifest: sources[0], servers: connected });
+    host.addSource(source);
+    host.addLyricsProvider(source.lyricsProvider);
   },
 });
 

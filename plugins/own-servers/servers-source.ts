@@ -4,6 +4,9 @@
 import {
   type Claims,
   type LoadRequest,
+  type Lyrics,
+  type LyricsProvider,
+  type LyricsRequest,
   type Playable,
   type PluginHost,
   type ResolveRequest,
@@ -23,6 +26,8 @@ export interface MediaServer {
   track(id: string, signal: AbortSignal): Promise<SourceTrack>;
   list(kind: ListKind, id: string, signal: AbortSignal): Promise<ServerList>;
   playable(id: string, request: ResolveRequest): Promise<Playable>;
+  /** Undefined: it has none. */
+  lyrics(id: string, signal: AbortSignal): Promise<Lyrics | undefined>;
 }
 
 interface ServersSourceOptions {
@@ -65,6 +70,15 @@ export class ServersSource implements Source {
     if (thing?.kind !== "track") throw new SourceError("invalid", `this is not a track of a ${this.name} server`);
     return this.#serverOf(thing).playable(thing.id, request);
   };
+
+  /** The lyrics that the servers have of their own songs. */
+  get lyricsProvider(): LyricsProvider {
+    const load = async ({ track, signal }: LyricsRequest): Promise<Lyrics | undefined> => {
+      const thing = parseServerIdentifier(track.identifier, this.name);
+      return thing?.kind === "track" ? this.#serverOf(thing).lyrics(thing.id, signal) : undefined;
+    };
+    return { name: this.name, sources: [this.name], load };
+  }
 
   /** Asks all at once and puts their answers together in their order. One that fails is left out. */
   async #search(words: string, signal: AbortSignal): Promise<SourceAnswer> {

@@ -60,8 +60,7 @@ export const SPEECH_MANIFEST = {
     { name: "speak", prefixes: ["speak:", "tts://"] },
     { name: "flowery-tts", prefixes: ["ftts://"] },
   ],
-  // Clients check for these names before they use `speak:` and `tts://`. Not lavasrc-plugin: for `ftts://` they check the source, and
-  // that name would promise searches and lyrics.
+  // Clients check for these names before they use `speak:` and `tts://`; for `ftts://` they check the source.
   aliases: [
     { name: "DuncteBot-plugin", version: "1.7.1" },
     { name: "tts-plugin", version: "0.1.0" },

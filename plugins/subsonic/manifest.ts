@@ -15,4 +15,5 @@ export const SUBSONIC_MANIFEST = {
     ...COMMON_OPTIONS,
   },
   sources: [{ name: "subsonic", prefixes: ["subsearch:", "subsonic:"] }],
+  lyricsProviders: [{ name: "subsonic", sources: ["subsonic"] }],
 } as const satisfies BuiltinManifest;

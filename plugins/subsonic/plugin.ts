@@ -18,6 +18,8 @@ export default definePlugin({
     const connected = checkedServers(servers, name).map((server) => {
       return new SubsonicServer(host, server, { searchLimit, transcodeTo });
     });
-    host.addSource(new ServersSource({ host, manifest: sources[0], servers: connected }));
+    const source = new ServersSource({ host, manifest: sources[0], servers: connected });
+    host.addSource(source);
+    host.addLyricsProvider(source.lyricsProvider);
   },
 });

@@ -4,6 +4,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
   type HttpAnswer,
+  type Lyrics,
   type Playable,
   type PluginHost,
   type ResolveRequest,
@@ -17,6 +18,7 @@ import type { CheckedServer, Login, TranscodeTo } from "../own-servers/server-op
 import type { MediaServer, ServerList } from "../own-servers/servers-source.ts";
 import { type Members, objectOf } from "../reading/json.ts";
 import { meaningOfCode, readEnvelope, readSong, readSongs, SUBSONIC } from "./subsonic-answers.ts";
+import { readLyrics } from "./subsonic-lyrics.ts";
 
 /** The last version of the API before OpenSubsonic; all servers speak it. */
 const API = { v: "1.16.1", c: "tonearm", f: "json" };
@@ -26,6 +28,9 @@ const SALT_BYTES = 12;
 const TOP_SONGS = 50;
 /** Number of albums played for an artist without top songs. */
 const ARTIST_ALBUMS_MAX = 20;
+
+/** How servers answer a method that they do not have. */
+const NO_METHOD: readonly number[] = [404, 405, 410, 501];
 
 interface ServerQuery {
   readonly method: string;
@@ -78,6 +83,18 @@ export class SubsonicServer implements MediaServer {
     // Transcoding twice need not give the same bytes.
     const variant = format === "raw" ? `${this.name} ${id} ${song.size ?? ""}` : undefined;
     return { kind: "link", url: this.#connection.at(pathOf("stream"), { id, format, ...this.#query() }), variant };
+  }
+
+  /** From servers with the extension songLyrics; others say that they do not know the method, which is no failure. */
+  async lyrics(id: string, signal: AbortSignal): Promise<Lyrics | undefined> {
+    const request = { signal, query: { id, ...this.#query() } };
+    const body = await this.#connection.ask(pathOf("getLyricsBySongId"), request, (answer) => {
+      const envelope = readEnvelope(membersIn(answer.text));
+      const isUnknown =
+        envelope === undefined ? NO_METHOD.includes(answer.status) : "code" in envelope && isNone(envelope);
+      return isUnknown ? undefined : this.#read(answer);
+    });
+    return body && readLyrics(body, this.name);
   }
 
   async #album(id: string, signal: AbortSignal): Promise<ServerList> {
@@ -172,6 +189,12 @@ export class SubsonicServer implements MediaServer {
     const token = createHash("md5").update(`${password}${salt}`, "utf8").digest("hex");
     return { ...API, u: username, t: token, s: salt };
   }
+}
+
+/** Neither the login nor the right is missing: there is no such song, or no such method. */
+function isNone({ code }: { readonly code: number | undefined }): boolean {
+  const { kind } = meaningOfCode(code);
+  return kind === "not-found" || kind === "changed";
 }
 
 /** With the ending that servers of before OpenSubsonic insist on. */

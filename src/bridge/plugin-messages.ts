@@ -10,6 +10,7 @@ import type { WrittenTracks } from "../track/written-tracks.ts";
 import type { RouteCommand } from "./commands.ts";
 import type { RouteEvent } from "./events.ts";
 import type { LinkReason, SiteLink } from "./playable-link.ts";
+import type { ExtensionCommand, ExtensionManifests, ExtensionReply } from "./plugin-extensions.ts";
 import type { WireError } from "./wire-error.ts";
 import type { RoutingSettings } from "./worker-settings.ts";
 
@@ -43,7 +44,7 @@ export interface PluginSettings {
 }
 
 /** A plugin's description of itself, once it is set up. */
-export interface PluginManifest {
+export interface PluginManifest extends ExtensionManifests {
   readonly name: string;
   readonly version: string;
   /** Further names for `/v4/info`, with their versions. */
@@ -106,6 +107,9 @@ export interface PluginReturn {
   readonly kind: "return";
   readonly value: Json;
 }
+
+/** What any request to a plugin is answered with. */
+export type PluginReply = PluginAnswer | PluginLink | PluginReturn | ExtensionReply;
 
 /** The health of one backend of a plugin, and the state of its circuit breaker. */
 export interface BackendReport {
@@ -172,6 +176,7 @@ export type PluginCommand =
     }
   /** A call of one of the plugin's own functions by a route of the node. Answered by a `reply` with a PluginReturn. */
   | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }
+  | ExtensionCommand
   /** Nobody waits for the reply any more. */
   | { readonly type: "abort"; readonly requestId: number }
   /** The answer to a `loadRequested`. */
@@ -194,7 +199,7 @@ export type PluginEvent =
       readonly problem: string;
       readonly areOptionsWrong: boolean;
     }
-  | { readonly type: "reply"; readonly requestId: number; readonly value: PluginAnswer | PluginLink | PluginReturn }
+  | { readonly type: "reply"; readonly requestId: number; readonly value: PluginReply }
   | { readonly type: "replyError"; readonly requestId: number; readonly error: WireError }
   /** The plugin asks all sources of the node; answered by `loaded` or `loadFailed`. */
   | {

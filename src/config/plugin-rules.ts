@@ -25,7 +25,9 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "getyarn",
   "jellyfin",
   "jiosaavn",
+  "lavalyrics",
   "lavasrc",
+  "lrclib",
   "podcasts",
   "radio",
   "soundcloud",
@@ -44,12 +46,20 @@ export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "lavasrc-plugin": ["spotify", "applemusic", "deezer", "tidal", "jiosaavn", "speech", "ytdlp"],
   "skybot-lavalink-plugin": ["speech", "getyarn"],
   "youtube-plugin": ["youtube"],
+  "lavalyrics-plugin": ["lrclib"],
+  "java-lyrics-plugin": ["lrclib"],
+  "lavasearch-plugin": [],
+  "lavadspx-plugin": [],
+  "lavalink-filter-plugin": [],
+  "tts-plugin": ["speech"],
 };
 
 /** Plugins of Lavalink of which only these sources are built in. */
 const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
   "lavasrc-plugin": "Spotify, Apple Music, Deezer, Tidal, JioSaavn, flowery-tts and ytdlp",
   "skybot-lavalink-plugin": "speak and getyarn.io",
+  "tts-plugin": "the voices of Google Translate",
+  "java-lyrics-plugin": "the lyrics routes of lavalyrics-plugin",
 };
 
 interface PluginContext {

@@ -151,6 +151,15 @@ export interface PluginHost<Options = unknown> {
    * `carryOut` has 15 s and rejects with a SourceError. Only during `setup`.
    */
   addCall(name: string, carryOut: (argument: Json, signal: AbortSignal) => Promise<Json>): void;
+  /**
+   * Adds a provider for searches of several kinds (`GET /v4/loadsearch`), at most 20. Only during `setup`. Throws if it
+   * is invalid, or its source has not been added.
+   */
+  addSearchProvider(provider: SearchProvider): void;
+  /** Adds a provider of lyrics (`GET /v4/lyrics`), at most 20. Only during `setup`. Throws if it is invalid. */
+  addLyricsProvider(provider: LyricsProvider): void;
+  /** Adds a REST route below `/v4/<plugin name>`, at most 100. Only during `setup`. Throws if it is invalid. */
+  addRoute<const Query extends OptionSchema, const Body extends OptionSchema>(route: PluginRoute<Query, Body>): void;
 
   /**
    * Loads an identifier from all sources of the node, as a client would: `scsearch:…`, a link. Takes 20 s at most.
@@ -411,6 +420,140 @@ export interface PluginInfoModifier {
   track?(track: SourceTrack): JsonMembers;
   playlist?(playlist: Extract<SourceAnswer, { readonly kind: "playlist" }>): JsonMembers;
 }
+
+// Searches, lyrics, routes
+
+/** What a search looks for. */
+export type SearchType = "track" | "album" | "artist" | "playlist" | "text";
+
+/**
+ * Searches a source for tracks, albums, artists, playlists and texts. Searches that no provider takes are loaded from
+ * the sources: they have tracks only, and need no provider.
+ */
+export interface SearchProvider {
+  /** The name of one of the plugin's sources, of which the tracks are. A client needs the right to use it. */
+  readonly source: string;
+  /** Starts of the queries, case-sensitive: `dzsearch:`. 1 to 20. */
+  readonly prefixes: readonly string[];
+  /** Undefined: nothing is found. Has 20 s. Rejects like `load` of a source. */
+  search(request: SearchRequest): Promise<SearchResult | undefined>;
+}
+
+/** A search of several kinds. */
+export interface SearchRequest {
+  /** As the client sent it, with its prefix; at most 4,096 characters. */
+  readonly query: string;
+  /** The kinds that the client wants, at least one. Lists of other kinds are dropped. */
+  readonly types: readonly SearchType[];
+  readonly signal: AbortSignal;
+}
+
+/** Lists without a result may be left out. Entries beyond 100 of each are dropped. */
+export interface SearchResult {
+  readonly tracks?: readonly SourceTrack[] | undefined;
+  readonly albums?: readonly SearchList[] | undefined;
+  readonly artists?: readonly SearchList[] | undefined;
+  readonly playlists?: readonly SearchList[] | undefined;
+  readonly texts?: readonly SearchText[] | undefined;
+}
+
+/** An album, an artist or a playlist that a search found, without its tracks. */
+export interface SearchList {
+  readonly name: string;
+  /** What loads its tracks: its page. */
+  readonly url?: string | undefined;
+  readonly artworkUrl?: string | undefined;
+  /** Who made it; of an artist the name. */
+  readonly author?: string | undefined;
+  readonly totalTracks?: number | undefined;
+}
+
+/** A suggestion for another query. */
+export interface SearchText {
+  readonly text: string;
+  readonly pluginInfo?: JsonMembers | undefined;
+}
+
+/** Looks for the lyrics of tracks. */
+export interface LyricsProvider {
+  /** 1 to 64 letters, digits, dots, dashes and underscores; `plugins.lavalyrics.sources` orders providers by it. */
+  readonly name: string;
+  /**
+   * Names of the plugin's sources: it is asked for their tracks only, before all other providers, and not for clients
+   * that skip the track's source. Default: it is asked for tracks of all sources.
+   */
+  readonly sources?: readonly string[];
+  /** Undefined: it has none. Has 15 s. Rejects with a SourceError: the next provider is asked. */
+  load(request: LyricsRequest): Promise<Lyrics | undefined>;
+}
+
+export interface LyricsRequest {
+  /** As a client has it; the texts may be its own. `fields` only for tracks of the plugin's sources. */
+  readonly track: SourceTrack;
+  readonly signal: AbortSignal;
+}
+
+/** The lyrics of a track. They need a text or a line; at most 5,000 lines and 256 Ki characters. */
+export interface Lyrics {
+  /** Where they are from: `lrclib`. */
+  readonly sourceName: string;
+  /** Whose they are, for people: `LRCLIB`. Default: unknown. */
+  readonly provider?: string | undefined;
+  /** The whole text, without times. Default: the lines. */
+  readonly text?: string | undefined;
+  /** In the order of their times. Default: the times are not known. */
+  readonly lines?: readonly LyricsLine[] | undefined;
+}
+
+export interface LyricsLine {
+  /** Milliseconds from the start of the track. */
+  readonly timestampMs: number;
+  /** Milliseconds. Default: unknown. */
+  readonly durationMs?: number | undefined;
+  readonly line: string;
+}
+
+/**
+ * A REST route of the plugin, behind the node's password and keys, in its OpenAPI document. `query` and `body` are
+ * checked like options before the plugin is asked: an unknown or wrong member is answered with 400. The body, an object of
+ * at most 64 KiB, is never logged.
+ */
+export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body extends OptionSchema = OptionSchema> {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Below `/v4/<plugin name>`: `/rooms/:room`. Each segment is a word, or a colon and the name of a parameter. */
+  readonly path: string;
+  /** One sentence for the OpenAPI document. */
+  readonly summary: string;
+  /**
+   * Whose keys may use it: `client` plays, `viewer` only looks, `known` is everybody with a key. Operators and the
+   * password may use all. Default: `operator`.
+   */
+  readonly access?: "client" | "viewer" | "known" | "operator";
+  /** The query parameters, none of them a group or a secret. Default: none. */
+  readonly query?: Query;
+  /** The members of the body. Default: no body is read. */
+  readonly body?: Body;
+  /** Has 15 s. A SourceError is answered with its message: see `RouteAnswer`. Other errors are faults of the plugin. */
+  handle(request: RouteRequest<Query, Body>): Promise<RouteAnswer>;
+}
+
+export interface RouteRequest<Query extends OptionSchema = OptionSchema, Body extends OptionSchema = OptionSchema> {
+  /** The parameters of the path, decoded. */
+  readonly segments: Readonly<Record<string, string>>;
+  readonly query: OptionValues<Query>;
+  readonly body: OptionValues<Body>;
+  /** Aborted when the client disconnects, and at the time limit. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The answer of a route: JSON of at most 1 MiB (status 200 to 299, default 200), nothing (204), or the node's error
+ * object with a status from 400. A SourceError has the status 404 (`not-found`), 400 (`invalid`, `unavailable`), or 503.
+ */
+export type RouteAnswer =
+  | { readonly json: Json; readonly status?: number }
+  | { readonly status: 204 }
+  | { readonly status: number; readonly message: string };
 
 // Errors
 

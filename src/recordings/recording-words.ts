@@ -136,7 +136,7 @@ function filled(parts: readonly string[][]): string[][] {
 }
 
 /** The words of a title, without those that say nothing; all where nothing would be left. */
-function titleWordsOf(title: string): readonly string[] {
+export function titleWordsOf(title: string): readonly string[] {
   const all = wordsIn(plainText(withoutFeatured(title)));
   const words = withoutPhrases(all, [...EMPTY_PHRASES, EDITION_PHRASES]).filter((word) => !emptyWords.has(word));
   return words.length > 0 ? words : all;

@@ -5,7 +5,13 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { WebSocket } from "ws";
 import type { RequestLogging } from "../../src/config/node-config.ts";
 import { KeyRing } from "../../src/control/access/key-ring.ts";
-import type { PlannerControl, SourceControl } from "../../src/control/api/api-context.ts";
+import type {
+  LyricsControl,
+  PlannerControl,
+  PluginRestControl,
+  SearchControl,
+  SourceControl,
+} from "../../src/control/api/api-context.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
@@ -40,6 +46,9 @@ interface ApiServerOptions {
   readonly routePlanner?: PlannerControl;
   readonly createPlayer?: CreatePlayer;
   readonly sources?: Partial<SourceControl>;
+  readonly searches?: SearchControl;
+  readonly lyrics?: LyricsControl;
+  readonly pluginRest?: PluginRestControl;
   readonly load?: (identifier: string, options?: LoadOptions) => Promise<LoadResult>;
   readonly keys?: KeyRing;
   readonly tls?: TlsListener;
@@ -122,6 +131,9 @@ export class ApiServer {
           disabledFilters,
           plugins: [],
         }),
+      searches: options.searches ?? { isAvailable: false, search: async () => undefined },
+      lyrics: options.lyrics ?? { isAvailable: false, find: async () => undefined },
+      pluginRest: options.pluginRest ?? { list: () => [] },
       sources: {
         sourcesJson: () => [],
         pluginsJson: () => [],

@@ -8,6 +8,8 @@ import { settle } from "./fake-workers.ts";
 
 type CommandOf<Type extends PluginCommand["type"]> = Extract<PluginCommand, { readonly type: Type }>;
 
+const REQUESTS: readonly PluginCommand["type"][] = ["load", "resolve", "search", "lyrics", "serve"];
+
 /** The manifest of a plugin named `name`, with one source of the same name. */
 export function manifestOf(name: string, more: Partial<PluginManifest> = {}): PluginManifest {
   const sources = [{ name, prefixes: [`${name}:`], fields: [] }];
@@ -65,7 +67,7 @@ export class FakePluginThread extends FakeThread<PluginStart> {
   }
 
   get lastRequestId(): number {
-    const request = this.commands.findLast((command) => command.type === "load" || command.type === "resolve");
+    const request = this.commands.findLast(({ type }) => REQUESTS.includes(type));
     if (request === undefined || !("requestId" in request)) throw new Error("the thread was asked nothing");
     return request.requestId;
   }

@@ -3,6 +3,13 @@
 
 import { EventEmitter } from "node:events";
 import type {
+  FoundLyrics,
+  LyricsReply,
+  RouteManifest,
+  SearchReply,
+  ServeReply,
+} from "../../src/bridge/plugin-extensions.ts";
+import type {
   PersistedValue,
   PluginAnswer,
   PluginCommand,
@@ -18,9 +25,10 @@ import { type RouteSource, serveRoutes } from "../../src/control/workers/route-s
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Owner } from "../../src/lib/owners.ts";
 import type { PlainTree, PlainTreeMap } from "../../src/lib/plain-tree.ts";
-import type { Json, Plugin, SourceAnswer } from "../../src/plugin-api/plugin.ts";
+import type { Json, Plugin, SearchType, SourceAnswer, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { startPlugin } from "../../src/plugin-host/runtime/start-plugin.ts";
 import { readAnswer } from "../../src/plugin-host/runtime/written-answer.ts";
+import { createTrack } from "../../src/track/track.ts";
 import type { TrackJson } from "../../src/track/track-info.ts";
 
 const OWNER: Owner = ["address test"];
@@ -42,6 +50,14 @@ export interface BenchOptions {
   readonly canDecodeAac?: boolean;
   /** Chooses the addresses that requests leave from; where `settings` has routing. */
   readonly routes?: RouteSource;
+}
+
+/** Default: GET, without anything. */
+interface ServedRequest {
+  readonly method?: RouteManifest["method"];
+  readonly segments?: Readonly<Record<string, string>>;
+  readonly query?: object;
+  readonly body?: object;
 }
 
 export class PluginBench {
@@ -155,6 +171,29 @@ export class PluginBench {
     return value;
   }
 
+  /** The result of its first search provider. */
+  search(
+    query: string,
+    types: readonly SearchType[] = ["track", "album", "artist", "playlist", "text"],
+  ): Promise<SearchReply> {
+    return this.#ask((requestId) => ({ type: "search", requestId, index: 0, query, types, owner: OWNER }));
+  }
+
+  /** The lyrics that its first provider has for a track: an encoded one, or one of another source. */
+  async lyrics(track: string | SourceTrack): Promise<FoundLyrics | undefined> {
+    const encoded = typeof track === "string" ? track : encodedTrack(track);
+    const { lyrics } = await this.#ask<LyricsReply>((requestId) => {
+      return { type: "lyrics", requestId, index: 0, encoded, owner: OWNER };
+    });
+    return lyrics;
+  }
+
+  /** The answer of one of its routes. */
+  serve(path: string, { method = "GET", segments = {}, query = {}, body }: ServedRequest = {}): Promise<ServeReply> {
+    const index = (this.manifest.routes ?? []).findIndex((route) => route.path === path && route.method === method);
+    return this.#ask((requestId) => ({ type: "serve", requestId, index, segments, query, body, owner: OWNER }));
+  }
+
   /** Its backends, as last reported. */
   get backends(): NonNullable<typeof this.report>["backends"] {
     return this.#lastReport?.backends ?? [];
@@ -190,6 +229,12 @@ export class PluginBench {
       this.#toPlugin.emit("message", { type: "loaded", askId, answer } satisfies PluginCommand);
     }
   }
+}
+
+function encodedTrack({ title, author = "", lengthMs, isStream = lengthMs === undefined }: SourceTrack): string {
+  const times = { length: lengthMs ?? 0, position: 0, isStream, isSeekable: !isStream };
+  const links = { uri: null, artworkUrl: null, isrc: null, sourceName: "elsewhere", identifier: "1" };
+  return createTrack({ title, author, ...times, ...links }, { kind: "none" }).encoded;
 }
 
 /** The error that a client would receive; throws when there was none. */

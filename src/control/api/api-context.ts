@@ -1,17 +1,21 @@
 // The dependencies of the REST routes and the WebSocket endpoint, passed in once by the node. Main thread.
 
+import type { FoundLyrics, RouteManifest, ServeReply } from "../../bridge/plugin-extensions.ts";
 import type { ModuleFilters } from "../../filters/module-filters.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { WorkOptions } from "../../lib/owners.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { Logger } from "../../log/log.ts";
-import type { Json } from "../../plugin-api/plugin.ts";
-import type { Limits } from "../access/identity.ts";
+import type { Json, SearchType } from "../../plugin-api/plugin.ts";
+import type { Track } from "../../track/track.ts";
+import type { AllowedSources, Limits } from "../access/identity.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { FoundItems } from "../sources/found-items.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
 
@@ -52,6 +56,46 @@ export interface SourceControl {
   call(plugin: string, name: string, argument: Json): Promise<Json | undefined>;
 }
 
+/** For whom a request to plugins is; `allowed`: the sources that the client may use, undefined means all. */
+interface ClientOptions extends WorkOptions {
+  readonly allowed: AllowedSources | undefined;
+}
+
+/** Searches of several kinds; plugin-host/manage/search-providers.ts is the real one. */
+export interface SearchControl {
+  /** Whether there is anything to search. */
+  readonly isAvailable: boolean;
+  /** Undefined: nothing takes the query. `types`: at least one. Rejects with a NodeError. */
+  search(
+    query: string,
+    options: ClientOptions & { readonly types: readonly SearchType[] },
+  ): Promise<FoundItems | undefined>;
+}
+
+/** Lyrics of tracks; plugin-host/manage/lyrics-providers.ts is the real one. */
+export interface LyricsControl {
+  /** Whether there is anybody to ask. */
+  readonly isAvailable: boolean;
+  /** Undefined: nobody has any. `isSourceSkipped`: the track's own source is not asked. Rejects with a NodeError. */
+  find(track: Track, options: ClientOptions & { readonly isSourceSkipped: boolean }): Promise<FoundLyrics | undefined>;
+}
+
+/** The REST routes of plugins; plugin-host/manage/plugin-rest.ts is the real one. */
+export interface PluginRestControl {
+  /** All there are at this moment. The manifest of one is the same object until its plugin is set up again. */
+  list(): readonly {
+    readonly manifest: RouteManifest;
+    /** `query`, `body`: values that are checked by the manifest's schemas. Rejects with a NodeError. */
+    serve(
+      request: ClientOptions & {
+        readonly segments: Readonly<Record<string, string>>;
+        readonly query: object;
+        readonly body: object;
+      },
+    ): Promise<ServeReply>;
+  }[];
+}
+
 /** The dependencies of routes. They know nothing else of the node. */
 export interface ApiContext {
   readonly sessions: Sessions;
@@ -67,6 +111,9 @@ export interface ApiContext {
   /** Undefined while no addresses to rotate through are configured. */
   readonly routePlanner: PlannerControl | undefined;
   readonly sources: SourceControl;
+  readonly searches: SearchControl;
+  readonly lyrics: LyricsControl;
+  readonly pluginRest: PluginRestControl;
   /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;

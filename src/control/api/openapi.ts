@@ -15,29 +15,41 @@ const PATH_PARAMETERS: Readonly<Record<string, object>> = {
   refreshToken: { description: "A login to YouTube.", schema: { type: "string" } },
 };
 
+const ANY_TEXT = { schema: { type: "string" } };
+
 const API_VERSION_HEADER = { description: "The version of the protocol.", schema: { type: "string", const: "4" } };
 
-/** Serves the document of `routes`. */
-export function openApiRoute(routes: readonly RestRoute[], readVersion: () => string): RestRoute {
-  let document: object | undefined;
+/** Serves the document of `routes`. `listMore`: those of plugins, which are described with each request. */
+export function openApiRoute(
+  routes: readonly RestRoute[],
+  { readVersion, listMore }: { readonly readVersion: () => string; readonly listMore: () => readonly RestRoute[] },
+): RestRoute {
+  let document: ReturnType<typeof createOpenApi> | undefined;
   return {
     method: "GET",
     path: "/v4/openapi.json",
     access: "known",
     handle: () => {
       document ??= createOpenApi(routes, readVersion());
-      return json(document);
+      return json({ ...document, paths: { ...document.paths, ...pathsOf(listMore(), {}) } });
     },
   };
 }
 
-function createOpenApi(routes: readonly RestRoute[], version: string): object {
-  const paths: Record<string, Record<string, object>> = {};
+type Paths = Record<string, Record<string, object>>;
+
+/** `parameters`: by their names, what is known of those in paths. */
+function pathsOf(routes: readonly RestRoute[], parameters: Readonly<Record<string, object>>): Paths {
+  const paths: Paths = {};
   for (const route of routes) {
     if (route.description === undefined || route.method === "ANY") continue;
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, route.description) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, route.description, parameters) };
   }
+  return paths;
+}
+
+function createOpenApi(routes: readonly RestRoute[], version: string) {
   return {
     openapi: "3.1.0",
     info: {
@@ -47,7 +59,7 @@ function createOpenApi(routes: readonly RestRoute[], version: string): object {
       license: { name: "MIT", identifier: "MIT" },
     },
     security: [{ password: [] }],
-    paths,
+    paths: pathsOf(routes, PATH_PARAMETERS),
     components: {
       securitySchemes: {
         password: {
@@ -62,7 +74,11 @@ function createOpenApi(routes: readonly RestRoute[], version: string): object {
   };
 }
 
-function operation(route: RestRoute, description: RouteDescription): object {
+function operation(
+  route: RestRoute,
+  description: RouteDescription,
+  parameters: Readonly<Record<string, object>>,
+): object {
   const segments = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? "");
   const { summary, body } = description;
   return {
@@ -70,7 +86,7 @@ function operation(route: RestRoute, description: RouteDescription): object {
     operationId: operationId(route),
     ...(route.access === "open" ? { security: [] } : {}),
     parameters: [
-      ...segments.map((name) => ({ name, in: "path", required: true, ...PATH_PARAMETERS[name] })),
+      ...segments.map((name) => ({ name, in: "path", required: true, ...(parameters[name] ?? ANY_TEXT) })),
       ...[...(description.query ?? []), TRACE].map(queryParameter),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
@@ -112,7 +128,8 @@ function textContent(): object {
 }
 
 function jsonContent(schema: z.ZodType): object {
-  return { "application/json": { schema: { $ref: reference(schema.meta()?.id ?? "") } } };
+  const { id, ...inline } = schema.meta() ?? {};
+  return { "application/json": { schema: id === undefined ? inline : { $ref: reference(id) } } };
 }
 
 /** Every schema that has an id, as requests are sent: what may be left out there is not required. */

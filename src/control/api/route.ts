@@ -10,7 +10,7 @@ import type { Access, Identity } from "../access/identity.ts";
 import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
 /** `ANY` takes every method. */
-type Method = "GET" | "POST" | "PATCH" | "DELETE" | "ANY";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ANY";
 
 /** A request whose path, method and client are checked. Valid until its handler has answered. */
 export interface RestRequest {
@@ -32,9 +32,9 @@ export interface RestRequest {
   body<Schema extends z.ZodType>(schema: Schema): z.output<Schema>;
 }
 
-/** The answer of a handler: JSON with 200, nothing, or text of a type. Failures are thrown. */
+/** The answer of a handler: JSON (status 200 by default), nothing, or text of a type. Failures are thrown. */
 export type RestAnswer = (
-  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "json"; readonly value: unknown; readonly status?: number }
   | ListAnswer
   | WrittenAnswer
   | { readonly kind: "empty"; readonly status: number; readonly headers?: AnswerHeaders }
@@ -89,7 +89,7 @@ export interface RouteDescription {
   readonly summary: string;
   readonly query?: readonly QueryParameter[];
   readonly body?: z.ZodType;
-  /** By status: the schema of the JSON (with an `id`), text, or nothing. */
+  /** By status: the schema of the JSON, text, or nothing. A schema without an `id` stands as its `meta` says. */
   readonly answers: Readonly<Record<number, z.ZodType | "text" | "empty">>;
   /** Statuses of error objects, in addition to those of paths and bodies. */
   readonly errors?: readonly number[];
@@ -98,6 +98,6 @@ export interface RouteDescription {
 export interface QueryParameter {
   readonly name: string;
   readonly meaning: string;
-  readonly type: "string" | "boolean";
+  readonly type: "string" | "boolean" | "integer" | "number";
   readonly isRequired?: boolean;
 }

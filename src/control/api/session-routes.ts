@@ -104,7 +104,7 @@ export async function updatePlayer(
   readPlayerBody: () => PlayerBody,
 ): Promise<PlayerJson> {
   const guildId = readGuildId(request);
-  const isReplacing = !readSwitch(request.query.get("noReplace"));
+  const isReplacing = !readSwitch(request.query, "noReplace");
   const body = readPlayerBody();
   const session = findSession(context, request);
   const update = parsePlayerUpdate(body, updateBounds(context, session.owner));
@@ -142,9 +142,11 @@ export function readGuildId({ segments }: RestRequest): string {
   return guildId.toString();
 }
 
-function readSwitch(text: string | undefined): boolean {
+/** A parameter that is true or false; false where it is missing. Throws the published 400 for anything else. */
+export function readSwitch(query: RestRequest["query"], name: string): boolean {
+  const text = query.get(name);
   if (text === undefined) return false;
   const value = SWITCHES.get(text.trim().toLowerCase());
-  if (value === undefined) throw badRequest("noReplace is neither true nor false");
+  if (value === undefined) throw badRequest(`${name} is neither true nor false`);
   return value;
 }

@@ -21,7 +21,8 @@ const exceptionSchema = z
   })
   .meta({ id: "Exception" });
 
-const playlistSchema = z
+/** Schema of PlaylistJson. */
+export const playlistSchema = z
   .strictObject({
     info: z.strictObject({ name: text, selectedTrack: z.int().describe("Index, -1 for none") }),
     pluginInfo: openObject,

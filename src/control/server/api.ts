@@ -12,10 +12,13 @@ import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
 import { loadRoutes } from "../api/load-routes.ts";
+import { lyricsRoutes } from "../api/lyrics-routes.ts";
 import { type Metrics, metricsRoutes } from "../api/metrics-route.ts";
 import { openApiRoute } from "../api/openapi.ts";
+import { PluginRestRoutes } from "../api/plugin-rest-routes.ts";
 import type { Asker, RestRoute } from "../api/route.ts";
 import { routePlannerRoutes } from "../api/route-planner-routes.ts";
+import { searchRoutes } from "../api/search-routes.ts";
 import { sessionRoutes } from "../api/session-routes.ts";
 import { V4_PROTOCOL, WEB_SOCKET_PATH } from "../api/socket-protocol.ts";
 import { sourceRoutes } from "../api/source-routes.ts";
@@ -103,7 +106,11 @@ export class Api {
       ...sourceRoutes(context),
       ...supportRoutes(context),
       ...youtubeRoutes(context),
+      ...searchRoutes(context),
+      ...lyricsRoutes(context),
     ];
+    const pluginRoutes = new PluginRestRoutes(context);
+    const readVersion = () => options.readInfo().version.semver;
     this.#app = createRestServer({
       context,
       connections,
@@ -111,9 +118,10 @@ export class Api {
       untilReady: (asker, sessionId) => endpoint.untilReady(asker, sessionId),
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, upgrades),
+      pluginRoutes,
       routes: [
         ...v4Routes,
-        openApiRoute(v4Routes, () => options.readInfo().version.semver),
+        openApiRoute(v4Routes, { readVersion, listMore: () => pluginRoutes.routes }),
         ...v3Routes(context),
         ...metricsRoutes(options.metrics),
         ...(options.dashboard?.routes ?? []),

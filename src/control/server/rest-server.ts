@@ -8,13 +8,15 @@ import { stringifyJson } from "../../lib/json.ts";
 import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields } from "../../log/log.ts";
 import { accountFor, ownerOf } from "../access/account.ts";
-import { type Access, type Identity, mayUse, NOBODY } from "../access/identity.ts";
+import { type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { ApiError, badRequest, errorObject } from "../api/api-error.ts";
 import { listBody } from "../api/list-answer.ts";
+import type { PluginRestRoutes } from "../api/plugin-rest-routes.ts";
 import { readBody } from "../api/request-bodies.ts";
 import type { Asker, RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
+import { notFor, recognized, withoutBearer } from "./admission.ts";
 import type { Recognition } from "./authentication.ts";
 import { BodyReader } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
@@ -30,6 +32,10 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Long enough for any session id; longer segments are unknown paths. */
 const PATH_SEGMENT_LENGTH_MAX = 1024;
 
+/** Where plugins have their routes, behind all that the node has there. */
+const PLUGIN_PATH = "/v4/:plugin/*";
+const PLUGIN_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
 /** The answers on connections whose request could not be parsed. */
 const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
@@ -43,6 +49,7 @@ interface RestServerOptions {
   /** Resolves when the client, or that session, has been sent its first message; undefined: nothing to wait for. */
   readonly untilReady: (asker: Asker, sessionId: string | undefined) => Promise<unknown> | undefined;
   readonly routes: readonly RestRoute[];
+  readonly pluginRoutes: Pick<PluginRestRoutes, "find" | "methodsOf">;
   /** Undefined: requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   /** Whether a request that asks to switch protocols leaves HTTP; Node.js before 22.21 does not ask. */
@@ -108,6 +115,7 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   for (const route of options.routes) addRoute(app, table, { ...options, route, identities, logged });
+  addPluginRoutes(app, { ...options, identities, logged });
   return app;
 }
 
@@ -145,7 +153,7 @@ function logRequests(
   log: RequestLog,
   { routes, logged }: { readonly routes: readonly RestRoute[]; readonly logged: LoggedFields },
 ): void {
-  const secretPaths = new Set(routes.filter(({ isBodySecret }) => isBodySecret).map(({ path }) => path));
+  const secretPaths = new Set([PLUGIN_PATH, ...routes.filter((route) => route.isBodySecret).map(({ path }) => path)]);
   app.addHook("onRequest", async (request) => log.before(request, queryOf(request)));
   app.addHook("onResponse", async (request, reply) => {
     const isBodySecret = secretPaths.has(request.routeOptions.url ?? "");
@@ -154,27 +162,55 @@ function logRequests(
   });
 }
 
+/** What all routes share. */
+interface RouteOptions extends RestServerOptions {
+  readonly identities: Identities;
+  readonly logged: LoggedFields;
+}
+
 function addRoute(
   app: FastifyInstance,
   table: RouteTable,
-  options: RestServerOptions & {
-    readonly route: RestRoute;
-    readonly identities: Identities;
-    readonly logged: LoggedFields;
+  options: RouteOptions & { readonly route: RestRoute },
+): void {
+  const { route } = options;
+  const methods = route.method === "ANY" ? app.supportedMethods : [route.method];
+  for (const method of methods) table.add(route.path, method);
+  serveAt(app, { ...options, methods, url: route.path, find: (request) => ({ route, segments: segmentsOf(request) }) });
+}
+
+/** Plugins come and go while the server runs, so that their routes are looked for with each request. */
+function addPluginRoutes(app: FastifyInstance, options: RouteOptions): void {
+  const find = ({ method, url }: FastifyRequest): FoundRoute | undefined => {
+    return options.pluginRoutes.find(method === "HEAD" ? "GET" : method, pathOf(url));
+  };
+  serveAt(app, { ...options, methods: PLUGIN_METHODS, url: PLUGIN_PATH, find });
+}
+
+type FoundRoute = NonNullable<ReturnType<PluginRestRoutes["find"]>>;
+
+function serveAt(
+  app: FastifyInstance,
+  options: RouteOptions & {
+    readonly methods: string[];
+    readonly url: string;
+    readonly find: (request: FastifyRequest) => FoundRoute | undefined;
   },
 ): void {
-  const { route, context, identities, logged } = options;
-  const { access = "client" } = route;
-  for (const method of route.method === "ANY" ? app.supportedMethods : [route.method]) table.add(route.path, method);
+  const { methods, url, find, context, identities, logged } = options;
+  const foundRoutes = new WeakMap<IncomingMessage, FoundRoute>();
   app.route({
-    method: route.method === "ANY" ? app.supportedMethods : route.method,
-    url: route.path,
+    method: methods,
+    url,
     onRequest: async (request, reply) => {
+      const found = find(request);
       // The router takes `//` for a segment without letters; there is no such path.
-      if (Object.values(segmentsOf(request)).includes("")) return reply.callNotFound();
-      if (route.apiVersion !== undefined) reply.header(API_VERSION_HEADER, route.apiVersion);
+      if (found === undefined || Object.values(found.segments).includes("")) return reply.callNotFound();
+      foundRoutes.set(request.raw, found);
+      const { access = "client", apiVersion, takesBearer = false } = found.route;
+      if (apiVersion !== undefined) reply.header(API_VERSION_HEADER, apiVersion);
       if (access === "open") return undefined;
-      const recognize = route.takesBearer === true ? withoutBearer(options.recognize) : options.recognize;
+      const recognize = takesBearer ? withoutBearer(options.recognize) : options.recognize;
       const recognition = recognize(request.raw);
       const identity = recognized(recognition instanceof Promise ? await recognition : recognition, reply);
       if (identity === undefined) return reply;
@@ -183,10 +219,13 @@ function addRoute(
       return undefined;
     },
     handler: async (request, reply) => {
-      const ready = options.untilReady(request.raw, segmentsOf(request).sessionId);
+      const found = foundRoutes.get(request.raw);
+      if (found === undefined) throw new Error("a request was handled before its route was found");
+      const { route, segments } = found;
+      const ready = options.untilReady(request.raw, segments.sessionId);
       if (ready !== undefined) await ready;
       const identity = identities.get(request.raw) ?? NOBODY;
-      const answer = await route.handle(restRequest(request, reply, identity));
+      const answer = await route.handle(restRequest(request, reply, { identity, segments }));
       if (answer.logged !== undefined) logged.set(request.raw, answer.logged);
       const account = accountFor(identity, request.ip);
       return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });
@@ -194,47 +233,13 @@ function addRoute(
   });
 }
 
-/**
- * Sends 401, 403 or 429, all empty, where the password is missing, wrong, or wrong too often: undefined.
- * @throws NodeError "key-limit" where the client's key asks too often
- */
-function recognized(recognition: Recognition, reply: FastifyReply): Identity | undefined {
-  if (recognition.kind === "known") return recognition.identity;
-  if (recognition.kind === "rateLimited") {
-    reply.header("Retry-After", Math.ceil(recognition.waitMs / 1000));
-    throw new NodeError("key-limit", rateLimitText(recognition));
-  }
-  // Another try has to connect again.
-  if (recognition.kind === "refused") reply.header("Connection", "close");
-  reply.code(REFUSED_STATUSES[recognition.kind]).send();
-  return undefined;
-}
-
-/** The message for a client whose key exceeds its rate limit. */
-export function rateLimitText({ name }: { readonly name: string }): string {
-  return `the key ${name} exceeds its requestsPerSecond; wait for Retry-After`;
-}
-
-function notFor({ name, role }: Identity, access: Access): NodeError {
-  return new NodeError("key-forbidden", `the key ${name} has the role ${role}; this request needs the role ${access}`);
-}
-
-/** Treats the text behind `Bearer` as if it stood alone. */
-function withoutBearer(recognize: RestServerOptions["recognize"]): RestServerOptions["recognize"] {
-  return ({ headers, socket }) => {
-    const [, password] = /^Bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
-    return recognize({
-      headers: password === undefined ? headers : { ...headers, authorization: password },
-      socket,
-    });
-  };
-}
-
-const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
-
-function restRequest(request: FastifyRequest, reply: FastifyReply, identity: Identity): RestRequest {
+function restRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { identity, segments }: Pick<RestRequest, "identity" | "segments">,
+): RestRequest {
   return {
-    segments: segmentsOf(request),
+    segments,
     query: checkedQueryOf(request),
     method: request.method,
     headers: request.headers,
@@ -282,7 +287,8 @@ function sendAnswer(
     case "written": {
       if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
       const body = answer.kind === "json" ? jsonBody(answer.value) : listBody(answer, slicer);
-      return reply.header("Content-Type", "application/json").send(body);
+      const status = answer.kind === "json" ? (answer.status ?? 200) : 200;
+      return reply.code(status).header("Content-Type", "application/json").send(body);
     }
   }
 }
@@ -295,7 +301,7 @@ function answerUnrouted(
 ): FastifyReply | Promise<FastifyReply> {
   const { method } = request;
   const path = pathOf(withoutPathParameters(request.originalUrl));
-  const methods = options.table.methodsOf(path);
+  const methods = options.table.methodsOf(path) ?? options.pluginRoutes.methodsOf(path);
   if (methods === undefined) {
     const shown = pathOf(request.originalUrl);
     return sendFailure(new ApiError(404, `No endpoint ${method} ${shown}.`), request, reply, options);

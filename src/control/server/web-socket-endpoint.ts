@@ -19,10 +19,11 @@ import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import { rateLimitText } from "./admission.ts";
 import type { Recognition } from "./authentication.ts";
 import { clientOrigin } from "./client-origin.ts";
 import { HeldSocket } from "./held-socket.ts";
-import { apiVersionLine, bareAnswer, rateLimitText } from "./rest-server.ts";
+import { apiVersionLine, bareAnswer } from "./rest-server.ts";
 import { watchLiveness } from "./socket-liveness.ts";
 import { countUnfinished } from "./unfinished-messages.ts";
 

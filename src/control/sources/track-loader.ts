@@ -6,7 +6,7 @@ import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Owner } from "../../lib/owners.ts";
+import type { Owner, WorkOptions } from "../../lib/owners.ts";
 import { parseUrl } from "../../lib/parse-url.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { Track } from "../../track/track.ts";
@@ -113,6 +113,23 @@ export class TrackLoader {
     } finally {
       timer.cancel();
       if (asked !== undefined) options.onSource?.(asked);
+    }
+  }
+
+  /**
+   * Carries out other work for a client, such as a search of several kinds, within the shares and the time of a load.
+   * Rejects with its error, `load-busy`, `load-timeout`, or the reason of `signal`.
+   */
+  async share<Value>(work: (signal: AbortSignal) => Promise<Value>, { owner, signal }: WorkOptions): Promise<Value> {
+    const deadline = new AbortController();
+    const timer = this.#clock.after(LOAD_TIMEOUT_MS, () => {
+      deadline.abort(new NodeError("load-timeout", `the search took more than ${LOAD_TIMEOUT_MS / 1000} s`));
+    });
+    try {
+      const ended = AbortSignal.any([deadline.signal, signal]);
+      return await this.#scheduler.run({ owner, site: "", signal: ended }, work);
+    } finally {
+      timer.cancel();
     }
   }
 

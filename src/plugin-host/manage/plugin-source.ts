@@ -50,6 +50,11 @@ export class PluginSource implements Source {
     return this.#manifest.isMirrored === true;
   }
 
+  /** Starts of the identifiers that it claims. */
+  get prefixes(): readonly string[] {
+    return this.#manifest.prefixes ?? [];
+  }
+
   isClaimed(identifier: string): boolean {
     return isClaimed(identifier, this.#manifest);
   }

@@ -2,6 +2,7 @@
 // thread; plugin-runner.ts decides when a thread exists.
 
 import { PendingRequests } from "../../bridge/pending-requests.ts";
+import type { ExtensionCommand, ExtensionReplies } from "../../bridge/plugin-extensions.ts";
 import type {
   GivenOptions,
   PluginAnswer,
@@ -32,7 +33,10 @@ const NODE: Owner = ["node"];
 const DISPOSE_TIMEOUT_MS = 1500;
 
 export type PluginRequest =
-  Extract<PluginCommand, { readonly type: "load" | "resolve" | "call" }> extends infer Command
+  Extract<
+    PluginCommand,
+    { readonly type: "load" | "resolve" | "call" | ExtensionCommand["type"] }
+  > extends infer Command
     ? Command extends { readonly requestId: number }
       ? Omit<Command, "requestId">
       : never
@@ -68,7 +72,7 @@ export interface PluginThreadOptions {
 }
 
 /** What each request is answered with. */
-export interface PluginReplies {
+export interface PluginReplies extends ExtensionReplies {
   readonly load: PluginAnswer;
   readonly resolve: PluginLink;
   readonly call: PluginReturn;

@@ -141,16 +141,18 @@ export class Plugins implements LinkSource {
     return this.#plugins.filter((plugin) => plugin.rank === rank).flatMap((plugin) => plugin.sources);
   }
 
-  /** For `/v4/info`: names and versions of the working plugins, with their aliases; of each name the first. */
+  /** Those that are not off and have said what they offer, in their order. */
+  get working(): readonly InstalledPlugin[] {
+    return this.#plugins.filter(({ runner, manifest }) => manifest !== undefined && runner.state !== "off");
+  }
+
+  /** For `/v4/info`: names and versions of the working plugins, with their aliases. */
   get infos(): readonly { readonly name: string; readonly version: string }[] {
-    const byName = new Map<string, { readonly name: string; readonly version: string }>();
-    for (const { runner, manifest } of this.#plugins) {
-      if (manifest === undefined || runner.state === "off") continue;
-      for (const { name, version } of [manifest, ...manifest.aliases]) {
-        if (!byName.has(name)) byName.set(name, { name, version });
-      }
-    }
-    return [...byName.values()];
+    return this.working.flatMap(({ manifest }) => {
+      if (manifest === undefined) return [];
+      const { name, version, aliases } = manifest;
+      return [{ name, version }, ...aliases];
+    });
   }
 
   /** The filters of each plugin, as far as it has said. */

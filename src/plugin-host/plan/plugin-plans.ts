@@ -84,6 +84,13 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   ];
 }
 
+/** `plugins.lavalyrics.sources`: names of lyrics providers in the order in which they are asked. */
+export function lyricsOrderOf({ plugins }: NodeConfig): readonly string[] {
+  const names = treeAt(plugins.options.reveal(), ["lavalyrics", "sources"]);
+  const list = typeof names === "string" ? names.split(",").map((name) => name.trim()) : names;
+  return isTreeList(list) ? list.filter((name) => typeof name === "string") : [];
+}
+
 type CommonMembers = { readonly [Name in (typeof COMMON_NAMES)[number]]?: PlainTree };
 
 /** Their values; an empty text is none. `expected`: what those that are wrong should be. */
@@ -132,7 +139,7 @@ function knownManifest(
   plugin: BuiltinPlugin,
   { written, values }: { readonly written: PlainTreeMap; readonly values: object | undefined },
 ): PluginManifest {
-  const { name, version, config, aliases = [] } = plugin.manifest;
+  const { name, version, config, aliases = [], searchProviders, lyricsProviders } = plugin.manifest;
   const sources = (values === undefined ? undefined : plugin.sources?.(written)) ?? plugin.manifest.sources;
   // Read by that very schema.
   const servers =
@@ -143,6 +150,8 @@ function knownManifest(
     aliases,
     ownServers: servers.map(({ host, port }) => `${host}:${port}`),
     sources: sources.map((source) => ({ fields: [], ...source })),
+    searchProviders,
+    lyricsProviders,
   };
 }
 

@@ -73,10 +73,9 @@ export function reportSources(
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...mirrored.map(mirrorLine),
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
-    ...[...unreadableSwitches(options), ...missingServices(options, present)].map((message) => ({
-      level: "warn" as const,
-      message,
-    })),
+    ...[...unreadableSwitches(options), ...missingServices(options, present), ...missingLyrics(config)].map(
+      (message) => ({ level: "warn" as const, message }),
+    ),
   ];
 }
 
@@ -173,6 +172,18 @@ function missingServices(options: ReportOptions, present: readonly string[]): st
       (source) => source.name === name || (site !== undefined && source.claims.hosts?.includes(site)),
     );
     return [`${key} is true, but ${found?.reason ?? `Tonearm has no such source (${advice})`}`];
+  });
+}
+
+/** Of LavaSrc's sources of lyrics only one is here. */
+function missingLyrics({ plugins }: NodeConfig): string[] {
+  const path = ["lavasrc", "lyrics-sources"];
+  const asked = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
+  return asked.flatMap(([written, value]) => {
+    const isMissing = typeof value === "string" && parseFlag(value) === true && canonicalName(written) !== "lrclib";
+    if (!isMissing) return [];
+    const key = `plugins.lavasrc.lyrics-sources.${written.slice(0, NAME_LENGTH_MAX)}`;
+    return [`${key} is true, but Tonearm has no lyrics of it (set plugins.lavasrc.lyrics-sources.lrcLib: true)`];
   });
 }
 

@@ -3,12 +3,14 @@
 
 import { createHash } from "node:crypto";
 import { type Egress, rangeStepTrouble } from "../../bridge/playable-link.ts";
+import type { ExtensionCommand } from "../../bridge/plugin-extensions.ts";
 import type {
   PluginAnswer,
   PluginCommand,
   PluginEvent,
   PluginLink,
   PluginLinkRequest,
+  PluginReply,
   PluginReturn,
 } from "../../bridge/plugin-messages.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
@@ -19,6 +21,7 @@ import type { Playable, PluginLogger, ResolveRequest, Source } from "../../plugi
 import { decodeTrack } from "../../track/track.ts";
 import type { WrittenTracks } from "../../track/written-tracks.ts";
 import { currentWork, runWork, type Work } from "./current-work.ts";
+import { carryOutExtension, nameOfExtension, sourceOf } from "./extension-work.ts";
 import { kindOf } from "./host/error-kind.ts";
 import { MemoryCache } from "./host/memory-cache.ts";
 import type { LivingHost } from "./host/plugin-host.ts";
@@ -45,10 +48,10 @@ const OPERATOR: Owner = ["operator"];
 type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
 type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
 type CallCommand = Extract<PluginCommand, { readonly type: "call" }>;
-type WorkCommand = LoadCommand | ResolveCommand | CallCommand;
+type WorkCommand = LoadCommand | ResolveCommand | CallCommand | ExtensionCommand;
 
 interface PluginWorkerOptions {
-  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls">;
+  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls" | "extensions">;
   readonly log: PluginLogger;
   readonly clock: Clock;
   /** Takes secrets out of a text. */
@@ -84,7 +87,7 @@ export class PluginWorker {
       .catch((error: unknown) => {
         // No caller waits for it, and an aborted request is not a fault of the plugin.
         if (abort.signal.aborted) return;
-        this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, nameOf(command)) });
+        this.#options.send({ type: "replyError", requestId, error: this.#wireErrorOf(error, this.#nameOf(command)) });
       })
       .finally(() => this.#running.delete(requestId));
   }
@@ -94,9 +97,20 @@ export class PluginWorker {
     this.#running.get(requestId)?.abort(new DOMException("no caller waits for it any more", "AbortError"));
   }
 
-  async #carryOut(command: WorkCommand, signal: AbortSignal): Promise<PluginAnswer | PluginLink | PluginReturn> {
+  async #carryOut(command: WorkCommand, signal: AbortSignal): Promise<PluginReply> {
     if (command.type === "load") return this.#load(command, signal);
-    return command.type === "resolve" ? this.#resolve(command, signal) : this.#call(command, signal);
+    if (command.type === "resolve") return this.#resolve(command, signal);
+    if (command.type === "call") return this.#call(command, signal);
+    const { host } = this.#options;
+    const source = sourceOf(command, host);
+    const route = source && this.#options.routeFor(source, command.type === "search" ? command.query : undefined);
+    return this.#run(route, () => carryOutExtension(command, { host, signal }));
+  }
+
+  /** The name used in error messages. */
+  #nameOf(command: WorkCommand): string {
+    if (command.type === "call") return command.name;
+    return "source" in command ? command.source : nameOfExtension(command, this.#options.host);
   }
 
   async #call({ name, argument }: CallCommand, signal: AbortSignal): Promise<PluginReturn> {
@@ -194,11 +208,6 @@ export class PluginWorker {
 
 function depthOf(command: WorkCommand): number {
   return command.type === "load" ? command.depth : 1;
-}
-
-/** The name used in error messages. */
-function nameOf(command: WorkCommand): string {
-  return command.type === "call" ? command.name : command.source;
 }
 
 /** A key of bounded size for parts of any length. */

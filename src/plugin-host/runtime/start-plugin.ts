@@ -168,7 +168,7 @@ class LivingPlugin {
     });
     const filters = await this.#withinSetupTime(() => this.#loadFilters(host));
     const manifest: PluginManifest = {
-      ...{ name, version, aliases: host.aliases, sources, ownServers },
+      ...{ name, version, aliases: host.aliases, sources, ownServers, ...host.extensions.manifests },
       ...(filters.length > 0 && { filters }),
     };
     port.postMessage({ type: "ready", manifest });

@@ -1,14 +1,16 @@
 // lavalink-client, unmodified, checks the sources that a node announces before it sends requests: all sources that the
-// node plays pass.
+// node plays pass, and so do those for searches of several kinds and lyrics.
 
 import { once } from "node:events";
-import { LavalinkManager, type LavalinkNode, type SearchPlatform } from "lavalink-client";
+import { LavalinkManager, type LavalinkNode, type SearchPlatform, type Track } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { lrclibEntry } from "../../../lab/sites/lrclib.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
 
 const VIMEO_PAGE = "https://vimeo.com/1001";
 const NICONICO_PAGE = "https://www.nicovideo.jp/watch/sm9";
+const GUILD = "100000000000000055";
 const USER = { id: "100000000000000044", username: "bot" };
 
 let all: AllSitesTestEnvironment;
@@ -57,4 +59,27 @@ it.each<[string, { readonly query: string; readonly source?: SearchPlatform }]>(
 ])("lavalink-client finds a track of %s by %o", async (sourceName, searchQuery) => {
   const { tracks } = await node().search(searchQuery, USER);
   expect(tracks[0]?.info).toMatchObject({ sourceName });
+});
+
+it("lavalink-client searches for several kinds, and finds tracks where a source has no others", async () => {
+  const found = await node().lavaSearch({ query: "first song", source: "ytsearch" }, USER);
+  expect(found.tracks[0]?.info).toMatchObject({ sourceName: "youtube" });
+  expect(found).toMatchObject({ albums: [], artists: [], playlists: [], texts: [] });
+  expect((await node().lavaSearch({ query: "x", source: "ytsearch", types: ["album"] }, USER)).tracks).toEqual([]);
+});
+
+it("lavalink-client gets the lyrics of a track, and of the track of its player", async () => {
+  const { tracks } = await node().search({ query: "first song" }, USER);
+  const track = tracks[0] as Track; // loaded, so no UnresolvedTrack
+  const { title: trackName, author, duration } = track.info;
+  const artistName = author.replace(" - Topic", "");
+  all.sites.each.lrclib.entries.push(lrclibEntry(9, { trackName, artistName, duration: duration / 1000 }));
+  const lyrics = {
+    sourceName: "lrclib",
+    provider: "LRCLIB",
+    lines: [{ timestamp: 1200, duration: 2800, plugin: {} }, { line: "" }, { duration: null }],
+  };
+  expect(await node().lyrics.get(track)).toMatchObject(lyrics);
+  await node().updatePlayer({ guildId: GUILD, playerOptions: { track: { encoded: track.encoded ?? "" } } });
+  expect(await node().lyrics.getCurrent(GUILD)).toMatchObject(lyrics);
 });

@@ -225,7 +225,8 @@ describe("lavalink.plugins", () => {
         "flowery-tts and ytdlp built in",
       "lavalink.plugins: instead of skybot-lavalink-plugin, Tonearm has only speak and getyarn.io built in",
     ]);
-    expect(load(list("com.dunctebot:tts-plugin:1")).warnings).toEqual([expect.stringContaining("for tts-plugin")]);
+    const speech = load(list("com.dunctebot:tts-plugin:1"));
+    expect([speech.warnings, speech.notes]).toEqual([[], [expect.stringContaining("voices of Google Translate")]]);
   });
 
   test("what stands for a Java plugin is a built-in plugin", () => {

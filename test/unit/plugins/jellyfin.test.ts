@@ -447,3 +447,21 @@ it("the plugin reports the hosts and ports of the operator's servers", async () 
   const bench = await startBench([{ name: "home", url: "http://[fd00::7]:8096/jellyfin/", apiKey: "k" }]);
   expect(bench.manifest.ownServers).toEqual(["fd00::7:8096"]);
 });
+
+describe("lyrics", () => {
+  it("the lyrics of a song are in milliseconds, and a song without any has none", async () => {
+    const { bench } = await atHome();
+    expect(await bench.lyrics(await encodedSong(bench))).toEqual({
+      sourceName: "jellyfin",
+      provider: "home",
+      text: "First line\nSecond line",
+      lines: [
+        { timestamp: 1500, duration: 5000, line: "First line" },
+        { timestamp: 6500, duration: null, line: "Second line" },
+      ],
+    });
+    const [other] = await bench.loadTracks("jellyfin", song(2));
+    for (let count = 0; count < 6; count++) expect(await bench.lyrics(other?.encoded ?? "")).toBeUndefined();
+    expect(await bench.loadTracks("jellyfin", song(3))).toHaveLength(1);
+  });
+});

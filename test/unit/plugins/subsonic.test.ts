@@ -397,3 +397,38 @@ function failed(code: number): unknown {
   const outcome = subsonicError(code);
   return typeof outcome === "object" ? outcome.json : undefined;
 }
+
+describe("lyrics", () => {
+  it("the lyrics of a song are those with times, shown earlier by their offset", async () => {
+    const { bench } = await atHome();
+    const [track] = await bench.loadTracks("subsonic", "subsonic:home:s1");
+    expect(await bench.lyrics(track?.encoded ?? "")).toEqual({
+      sourceName: "subsonic",
+      provider: "home",
+      text: "Second line\nFirst line",
+      lines: [
+        { timestamp: 1000, duration: 5000, line: "First line" },
+        { timestamp: 6000, duration: null, line: "Second line" },
+      ],
+    });
+  });
+
+  it("a server that knows no lyrics or not the method has none, and its breaker stays closed", async () => {
+    const { site, bench } = await atHome();
+    const [song] = await bench.loadTracks("subsonic", "subsonic:home:s2");
+    expect(await bench.lyrics(song?.encoded ?? "")).toBeUndefined();
+    for (const outcome of [{ status: 404, text: "not found" }, { status: 501 }, subsonicError(0), subsonicError(70)]) {
+      const restore = site.fail("getLyricsBySongId", outcome);
+      for (let count = 0; count < 3; count++) expect(await bench.lyrics(song?.encoded ?? "")).toBeUndefined();
+      restore();
+    }
+    expect(await bench.loadTracks("subsonic", "subsonic:home:s3")).toHaveLength(1);
+  });
+
+  it("a refused login is an error", async () => {
+    const { site, bench } = await atHome();
+    const [song] = await bench.loadTracks("subsonic", "subsonic:home:s1");
+    site.fail("getLyricsBySongId", subsonicError(40));
+    expect(await troubleWith(bench.lyrics(song?.encoded ?? ""))).toMatchObject({ code: "site-unavailable" });
+  });
+});

@@ -14,19 +14,24 @@ import type {
   HttpClient,
   HttpRequest,
   Json,
+  LyricsProvider,
+  OptionSchema,
   PluginClock,
   PluginHost,
   PluginInfoModifier,
   PluginLogger,
+  PluginRoute,
   Pool,
   PoolOptions,
   RunOptions,
   RunResult,
+  SearchProvider,
   Source,
   SourceAnswer,
 } from "../../../plugin-api/plugin.ts";
 import { Backends } from "./backends.ts";
 import { checkFilter } from "./check-filter.ts";
+import { Extensions } from "./extensions.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import type { PersistedCaches } from "./persisted-caches.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
@@ -80,6 +85,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly aliases: { readonly name: string; readonly version: string }[] = [];
   readonly modifiers: PluginInfoModifier[] = [];
   readonly calls = new Map<string, Call>();
+  readonly extensions: Extensions;
   readonly #parts: HostParts<Options>;
   readonly #abort = new AbortController();
   readonly #backends: Backends;
@@ -93,6 +99,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   constructor(parts: HostParts<Options>) {
     const { options, userAgent, canDecodeAac, http, log, clock } = parts;
     this.#parts = parts;
+    this.extensions = new Extensions(parts.plugin);
     this.options = options;
     this.userAgent = userAgent;
     this.canDecodeAac = canDecodeAac;
@@ -163,6 +170,24 @@ export class LivingHost<Options> implements PluginHost<Options> {
     this.#checkSettingUp("addCall");
     if (this.calls.size >= CALLS_MAX) throw new Error(`more than ${CALLS_MAX} calls`);
     this.calls.set(name, carryOut);
+  };
+
+  readonly addSearchProvider = (provider: SearchProvider): void => {
+    this.#checkSettingUp("addSearchProvider");
+    this.extensions.addSearchProvider(provider, this.sources);
+  };
+
+  readonly addLyricsProvider = (provider: LyricsProvider): void => {
+    this.#checkSettingUp("addLyricsProvider");
+    this.extensions.addLyricsProvider(provider);
+  };
+
+  readonly addRoute = <Query extends OptionSchema, Body extends OptionSchema>(
+    route: PluginRoute<Query, Body>,
+  ): void => {
+    this.#checkSettingUp("addRoute");
+    // Its request is made by these very schemas.
+    this.extensions.addRoute(route as unknown as PluginRoute);
   };
 
   readonly load = (identifier: string, { signal }: { readonly signal: AbortSignal }): Promise<SourceAnswer> => {

@@ -278,6 +278,33 @@ describe("real answers are as it says", () => {
     await of.close();
   });
 
+  test("about searches and lyrics", async () => {
+    const list = { name: "x", pluginInfo: { type: "album" } };
+    const found = { albums: [list], artists: [list], playlists: [list], texts: [{ text: "x", pluginInfo: {} }] };
+    const lyrics = { sourceName: "x", provider: null, text: "a", lines: [{ timestamp: 1, duration: null, line: "a" }] };
+    let isFound = true;
+    const of = await ApiServer.start({
+      searches: { isAvailable: true, search: async () => (isFound ? { ...found, tracks: [TRACK] } : undefined) },
+      lyrics: { isAvailable: true, find: async () => (isFound ? lyrics : undefined) },
+    });
+    const { sessionId } = await of.connect();
+    const player = `/v4/sessions/${sessionId}/players/7`;
+    const playing = `${player}/track/lyrics`;
+    await ask("GET", playing, { of });
+    await ask("PATCH", player, { of, body: { track: { encoded: TRACK.encoded } } });
+    const track = `/v4/lyrics?track=${encodeURIComponent(TRACK.encoded)}`;
+    for (isFound of [true, false]) {
+      const statuses = [];
+      for (const path of ["/v4/loadsearch?query=x", track, playing]) {
+        statuses.push((await ask("GET", path, { of })).status);
+      }
+      expect(statuses).toEqual(isFound ? [200, 200, 200] : [204, 204, 204]);
+    }
+    for (const path of ["/v4/loadsearch", "/v4/lyrics", "/v4/lyrics?track=x"]) await ask("GET", path, { of });
+    for (const path of ["/v4/loadsearch?query=x", track]) expect((await ask("GET", path)).status).toBe(500);
+    await of.close();
+  });
+
   test("about tracks", async () => {
     for (const identifier of [...Object.keys(RESULTS), "nothing"]) {
       await ask("GET", `/v4/loadtracks?identifier=${identifier}`);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../../plugins/builtin.ts";
 import { loadConfig } from "../../../../src/config/load-config.ts";
-import { type PlanOptions, planPlugins } from "../../../../src/plugin-host/plan/plugin-plans.ts";
+import { lyricsOrderOf, type PlanOptions, planPlugins } from "../../../../src/plugin-host/plan/plugin-plans.ts";
+import { reportSources } from "../../../../src/plugin-host/plan/source-report.ts";
 
 const FOLDER = new URL("file:///app/plugins/");
 
@@ -23,7 +24,7 @@ function builtin(more: Partial<BuiltinPlugin> = {}): BuiltinPlugin {
   };
 }
 
-function plan(text: string, { builtins = [builtin()], ...more }: Partial<PlanOptions> = {}) {
+function configOf(text: string) {
   const { config } = loadConfig({
     args: [],
     env: {},
@@ -32,7 +33,11 @@ function plan(text: string, { builtins = [builtin()], ...more }: Partial<PlanOpt
     coreCount: 4,
     readFile: (path) => (path === "/app/tonearm.yml" ? text : undefined),
   });
-  return planPlugins(config, { cwd: "/nowhere", builtinFolder: FOLDER, builtins, ...more });
+  return config;
+}
+
+function plan(text: string, { builtins = [builtin()], ...more }: Partial<PlanOptions> = {}) {
+  return planPlugins(configOf(text), { cwd: "/nowhere", builtinFolder: FOLDER, builtins, ...more });
 }
 
 describe("a built-in plugin", () => {
@@ -41,6 +46,44 @@ describe("a built-in plugin", () => {
       ({ name }) => name === "youtube",
     );
     expect(youtube?.siteHosts).toEqual(expect.arrayContaining(["youtube.com", "googlevideo.com"]));
+  });
+
+  test.each([
+    ["plugins.lrclib.contact: me@bot.example", true],
+    ["plugins.lavasrc.lyrics-sources.lrcLib: true", true],
+    ['lavalink.plugins: [{ dependency: "com.github.topi314.lavalyrics:lavalyrics-plugin:1.0.0" }]', true],
+    ['lavalink.plugins: [{ dependency: "me.duncte123:java-lyrics-plugin:1" }]', true],
+    ["{ plugins: { lrclib: { contact: a, enabled: false } } }", false],
+    ["plugins.lavasrc.lyrics-sources: { lrcLib: false, spotify: true }", false],
+    ["{}", false],
+  ])("with %s LRCLIB is on: %s", (text, isOn) => {
+    const lrclib = plan(text, { builtins: BUILTIN_PLUGINS }).find(({ name }) => name === "lrclib");
+    expect(lrclib !== undefined).toBe(isOn);
+    if (isOn) expect(lrclib?.manifest?.lyricsProviders).toEqual([{ name: "lrclib" }]);
+  });
+
+  test("sources of lyrics that a configuration asks for and that are not here are named", () => {
+    const linesOf = (text: string) => {
+      const config = configOf(`plugins.lavasrc.lyrics-sources: ${text}`);
+      return reportSources({ config, plans: [] }, []).filter(({ message }) => message.includes("lyrics"));
+    };
+    expect(linesOf("{ spotify: true, deezer: false, lrcLib: true }")).toEqual([
+      {
+        level: "warn",
+        message:
+          "plugins.lavasrc.lyrics-sources.spotify is true, but Tonearm has no lyrics of it (set" +
+          " plugins.lavasrc.lyrics-sources.lrcLib: true)",
+      },
+    ]);
+    expect(linesOf("{ lrc-lib: true }")).toEqual([]);
+  });
+
+  test("the order of lyrics providers is read as a list or as one text", () => {
+    const orderOf = (text: string) => lyricsOrderOf(configOf(text));
+    expect(orderOf("plugins.lavalyrics.sources: [lrcLib, spotify]")).toEqual(["lrcLib", "spotify"]);
+    expect(orderOf("plugins.lavalyrics.sources: lrcLib, deezer")).toEqual(["lrcLib", "deezer"]);
+    expect(orderOf("plugins.lavalyrics.sources: { a: 1 }")).toEqual([]);
+    expect(orderOf("{}")).toEqual([]);
   });
 
   test("a built-in plugin is known before it starts", () => {

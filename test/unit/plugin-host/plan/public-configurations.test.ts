@@ -112,10 +112,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lavasrc-and-companions.yml": {
     on: onWith(ON, "spotify"),
     off: [youtube, ...offBut("spotify")],
-    lines: [
-      /^warn: lavalink\.plugins: .* lavasearch-plugin, lavalyrics-plugin, sponsorblock-plugin$/,
-      /^warn: no effect, .* plugins\.lavalyrics, plugins\.lavasearch$/,
-    ],
+    lines: [/^warn: lavalink\.plugins: .* sponsorblock-plugin$/, /^warn: no effect, .* plugins\.lavasearch$/],
   },
   "former-sources.yml": {
     on: ON,
@@ -220,10 +217,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lyrics-and-events.yml": {
     on: ON,
     off: OFF_USUALLY,
-    lines: [
-      /^warn: lavalink\.plugins: .* java-lyrics-plugin, lava-xm-plugin$/,
-      /^warn: no effect, .* plugins\.lyrics$/,
-    ],
+    lines: [/^warn: lavalink\.plugins: .* lava-xm-plugin$/, /^warn: no effect, .* plugins\.lyrics$/],
   },
   "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "local-without-roots.yml": {
@@ -284,8 +278,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     off: offBut("spotify", "applemusic"),
     lines: [
       /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
-      /^warn: lavalink\.plugins: .* for lavasearch-plugin, lavalyrics-plugin, sponsorblock-plugin, java-lyrics-plugin, lavadspx-plugin, lava-xm-plugin$/,
-      /^warn: no effect, .* plugins\.lavalyrics$/,
+      /^warn: lavalink\.plugins: .* for sponsorblock-plugin, lava-xm-plugin$/,
       needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
       noSource("yandexmusic", "Yandex Music"),
       siteToAdd("clypit"),

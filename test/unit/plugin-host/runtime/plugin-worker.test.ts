@@ -1,11 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type {
-  PluginAnswer,
-  PluginEvent,
-  PluginLink,
-  PluginLinkRequest,
-  PluginReturn,
-} from "../../../../src/bridge/plugin-messages.ts";
+import type { PluginEvent, PluginLinkRequest, PluginReply } from "../../../../src/bridge/plugin-messages.ts";
 import { createLogger } from "../../../../src/log/log.ts";
 import {
   type Json,
@@ -17,6 +11,7 @@ import {
   SourceError,
 } from "../../../../src/plugin-api/plugin.ts";
 import { currentWork } from "../../../../src/plugin-host/runtime/current-work.ts";
+import { Extensions } from "../../../../src/plugin-host/runtime/host/extensions.ts";
 import { OwnLimitError } from "../../../../src/plugin-host/runtime/host/own-limit-error.ts";
 import { PluginWorker } from "../../../../src/plugin-host/runtime/plugin-worker.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -60,7 +55,7 @@ beforeEach(() => {
     },
   };
   worker = new PluginWorker({
-    host: { sources: new Map([["songs", source]]), modifiers: [], calls },
+    host: { sources: new Map([["songs", source]]), modifiers: [], calls, extensions: new Extensions("songs") },
     log: createLogger((_level, message, fields) => lines.push({ message, fields })),
     clock,
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
@@ -95,7 +90,7 @@ async function answerTo(requestId: number): Promise<PluginEvent | undefined> {
   return found[0];
 }
 
-async function replyTo(requestId: number): Promise<PluginAnswer | PluginLink | PluginReturn> {
+async function replyTo(requestId: number): Promise<PluginReply> {
   const answer = await answerTo(requestId);
   return answer?.type === "reply" ? answer.value : expect.fail(`${JSON.stringify(answer)} is no reply`);
 }

@@ -1,0 +1,120 @@
+// Lyrics from LRCLIB (https://lrclib.net/docs): the exact entry first, then a search, whose interface is overloaded at
+// times. What is found is cached, and so is that nothing is. Plugin thread.
+
+import {
+  type Backend,
+  type Lyrics,
+  type LyricsRequest,
+  type OptionValues,
+  type PluginHost,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
+import { chooseEntry, type LyricsEntry, lyricsOf, readEntries, readEntry } from "./entries.ts";
+import type { LRCLIB_MANIFEST } from "./manifest.ts";
+import { type WantedSong, wantedSong } from "./wanted-song.ts";
+
+/** Two requests fit into the time of a provider. */
+const TIMEOUT_MS = 4000;
+const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
+const FOUND_TTL_MS = 24 * 60 * 60_000;
+const NONE_TTL_MS = 60 * 60_000;
+const CACHE = { ttlMs: FOUND_TTL_MS, entriesMax: 300 };
+/** Longer lyrics are not cached. */
+const CACHED_LENGTH_MAX = 32 * 1024;
+/** A server that does not answer in time is not asked for so long: each try would make a client wait. */
+const DOWN_MS = 30_000;
+
+type LrclibOptions = OptionValues<typeof LRCLIB_MANIFEST.config>;
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+export class LrclibLyrics {
+  readonly #host: PluginHost<LrclibOptions>;
+  readonly #userAgent: string;
+  readonly #exact: Backend;
+  readonly #search: Backend;
+
+  constructor(host: PluginHost<LrclibOptions>) {
+    const contact = host.options.contact.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200);
+    this.#host = host;
+    this.#userAgent = contact === "" ? host.userAgent : `${host.userAgent} (${contact})`;
+    this.#exact = host.backend("get");
+    this.#search = host.backend("search");
+  }
+
+  async load({ track, signal }: LyricsRequest): Promise<Lyrics | undefined> {
+    const wanted = wantedSong(track);
+    if (wanted === undefined) return undefined;
+    const { title, artist, lengthMs } = wanted;
+    const key = JSON.stringify([title.toLowerCase(), artist.toLowerCase(), secondsOf(lengthMs)]);
+    const cache = this.#host.cache<{ readonly lyrics: Lyrics | undefined }>("lyrics", CACHE);
+    const { lyrics } = await cache.getOrMake(key, {
+      signal,
+      make: async (shared) => {
+        const found = await this.#find(wanted, shared);
+        return { value: { lyrics: found }, ttlMs: ttlOf(found) };
+      },
+    });
+    return lyrics;
+  }
+
+  async #find(wanted: WantedSong, signal: AbortSignal): Promise<Lyrics | undefined> {
+    const exact = await this.#exactEntry(wanted, signal);
+    const entry = exact ?? (await this.#searchedEntry(wanted, signal));
+    return entry === undefined ? undefined : lyricsOf(entry, wanted.lengthMs);
+  }
+
+  /** Undefined where it has none with lyrics; one that says that there are none decides. */
+  async #exactEntry(
+    { title, artist, album, lengthMs }: WantedSong,
+    signal: AbortSignal,
+  ): Promise<LyricsEntry | undefined> {
+    const query = { track_name: title, artist_name: artist, album_name: album, duration: secondsOf(lengthMs) };
+    const entry = await this.#ask(this.#exact, query, signal, readEntry);
+    const isOfUse = entry?.isInstrumental || entry?.synced !== undefined || entry?.plain !== undefined;
+    return isOfUse ? entry : undefined;
+  }
+
+  async #searchedEntry(wanted: WantedSong, signal: AbortSignal): Promise<LyricsEntry | undefined> {
+    const { title, artist, lengthMs } = wanted;
+    const entries = await this.#ask(this.#search, { track_name: title, artist_name: artist }, signal, readEntries);
+    return chooseEntry(entries ?? [], { title, author: artist, lengthMs });
+  }
+
+  /** Undefined: there is nothing. `read`: undefined where the answer has another form. */
+  async #ask<Value>(
+    backend: Backend,
+    query: Query,
+    signal: AbortSignal,
+    read: (answer: unknown) => Value | undefined,
+  ): Promise<Value | undefined> {
+    const { http, options } = this.#host;
+    const url = `${options.server}/api/${backend.name}`;
+    const headers = { "user-agent": this.#userAgent };
+    const request = { query, headers, timeoutMs: TIMEOUT_MS, sizeBytesMax: ANSWER_BYTES_MAX };
+    try {
+      return await backend.run(async () => {
+        const value = read(await http.json(url, { ...request, signal }).catch(failed));
+        if (value === undefined) throw new SourceError("changed", "LRCLIB answered something else than lyrics");
+        return value;
+      });
+    } catch (error) {
+      if (error instanceof SourceError && error.kind === "not-found") return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Opens the circuit breaker at once for a server that is down. */
+function failed(error: unknown): never {
+  if (!(error instanceof SourceError) || error.kind !== "unreachable") throw error;
+  throw new SourceError("busy", error.message, { cause: error, retryAfterMs: DOWN_MS });
+}
+
+function ttlOf(lyrics: Lyrics | undefined): number {
+  if (lyrics === undefined) return NONE_TTL_MS;
+  return (lyrics.text ?? "").length > CACHED_LENGTH_MAX ? 0 : FOUND_TTL_MS;
+}
+
+function secondsOf(lengthMs: number | undefined): number | undefined {
+  return lengthMs === undefined ? undefined : Math.round(lengthMs / 1000);
+}

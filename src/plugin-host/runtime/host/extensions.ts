@@ -1,0 +1,116 @@
+// Collects what a plugin offers besides sources, and checks it: the main thread trusts only what is valid. Plugin
+// thread.
+
+import type { ExtensionManifests } from "../../../bridge/plugin-extensions.ts";
+import type { LyricsProvider, OptionSchema, PluginRoute, SearchProvider, Source } from "../../../plugin-api/plugin.ts";
+import { RESERVED_SEGMENTS } from "../../../plugin-options/reserved-segments.ts";
+
+const PROVIDERS_MAX = 20;
+const ROUTES_MAX = 100;
+const PREFIXES_MAX = 20;
+const PREFIX = /^[\w.-]{1,40}:$/;
+const NAME = /^[\w.-]{1,64}$/;
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+const ACCESSES = ["client", "viewer", "known", "operator"];
+const PATH = /^(?:\/(?:[a-z0-9][a-z0-9._-]{0,39}|:[a-zA-Z]{1,40})){1,8}$/;
+const SUMMARY_LENGTH_MAX = 300;
+const NESTED_TYPES = ["group", "groups", "named"];
+
+export class Extensions {
+  readonly searchProviders: SearchProvider[] = [];
+  readonly lyricsProviders: LyricsProvider[] = [];
+  readonly routes: PluginRoute[] = [];
+  readonly #plugin: string;
+
+  constructor(plugin: string) {
+    this.#plugin = plugin;
+  }
+
+  /** Throws an Error that describes what is wrong, as the others. */
+  addSearchProvider(provider: SearchProvider, sources: ReadonlyMap<string, Source>): void {
+    const { source, prefixes } = provider;
+    const wrong = (what: string): Error => new Error(`addSearchProvider: ${what}`);
+    checkCount(this.searchProviders, PROVIDERS_MAX, "search providers");
+    if (!sources.has(source)) throw wrong(`add the source ${source} first`);
+    if (!Array.isArray(prefixes) || prefixes.length === 0 || prefixes.length > PREFIXES_MAX) {
+      throw wrong(`1 to ${PREFIXES_MAX} prefixes are expected`);
+    }
+    for (const prefix of prefixes) {
+      if (!PREFIX.test(prefix)) throw wrong(`"${prefix}" is not a prefix; write it like dzsearch:`);
+    }
+    if (typeof provider.search !== "function") throw wrong("search has to be a function");
+    this.searchProviders.push(provider);
+  }
+
+  addLyricsProvider(provider: LyricsProvider): void {
+    const { name, sources } = provider;
+    const wrong = (what: string): Error => new Error(`addLyricsProvider: ${what}`);
+    checkCount(this.lyricsProviders, PROVIDERS_MAX, "lyrics providers");
+    if (!NAME.test(name)) throw wrong("a name of 1 to 64 letters, digits, dots, dashes and underscores is expected");
+    if (sources !== undefined && !(Array.isArray(sources) && sources.every((source) => NAME.test(source)))) {
+      throw wrong("sources is a list of names");
+    }
+    if (typeof provider.load !== "function") throw wrong("load has to be a function");
+    this.lyricsProviders.push(provider);
+  }
+
+  addRoute(route: PluginRoute): void {
+    const { method, path, summary, access = "operator", query = {}, body } = route;
+    const wrong = (what: string): Error => new Error(`addRoute: ${what}`);
+    checkCount(this.routes, ROUTES_MAX, "routes");
+    if (RESERVED_SEGMENTS.has(this.#plugin)) throw wrong(`/v4/${this.#plugin} is the node's own; rename the plugin`);
+    if (!METHODS.includes(method)) throw wrong(`the method is one of ${METHODS.join(", ")}`);
+    if (typeof path !== "string" || !PATH.test(path)) {
+      throw wrong("a path has 1 to 8 segments, each a word in lower case or a parameter: /rooms/:room");
+    }
+    const parameters = path.match(/:\w+/g) ?? [];
+    if (new Set(parameters).size < parameters.length) throw wrong(`${path} names a parameter twice`);
+    if (typeof summary !== "string" || summary === "" || summary.length > SUMMARY_LENGTH_MAX) {
+      throw wrong(`the summary is a sentence of at most ${SUMMARY_LENGTH_MAX} characters`);
+    }
+    if (!ACCESSES.includes(access)) throw wrong(`access is one of ${ACCESSES.join(", ")}`);
+    const secret = Object.entries(query).find(([, { type }]) => type === "secret");
+    if (secret !== undefined)
+      throw wrong(`${secret[0]} must not be in the query, which is logged: move it to the body`);
+    const nested = Object.entries(query).find(([, { type }]) => NESTED_TYPES.includes(type));
+    if (nested !== undefined) throw wrong(`the query parameter ${nested[0]} must not be a group`);
+    if (body !== undefined && (method === "GET" || method === "DELETE")) throw wrong(`${method} has no body`);
+    if (this.routes.some((other) => other.method === method && shapeOf(other.path) === shapeOf(path))) {
+      throw wrong(`${method} ${path} was added twice`);
+    }
+    if (typeof route.handle !== "function") throw wrong("handle has to be a function");
+    this.routes.push(route);
+  }
+
+  /** For the main thread; without lists that are empty. */
+  get manifests(): ExtensionManifests {
+    const searchProviders = this.searchProviders.map(({ source, prefixes }) => ({ source, prefixes: [...prefixes] }));
+    const lyricsProviders = this.lyricsProviders.map(({ name, sources }) => {
+      return sources === undefined ? { name } : { name, sources: [...sources] };
+    });
+    const routes = this.routes.map(({ method, path, summary, access = "operator", query = {}, body }) => ({
+      method,
+      path: `/v4/${this.#plugin}${path}`,
+      summary,
+      access,
+      query: plainSchema(query),
+      body: body && plainSchema(body),
+    }));
+    const lists = Object.entries({ searchProviders, lyricsProviders, routes });
+    return Object.fromEntries(lists.filter(([, list]) => list.length > 0));
+  }
+}
+
+function checkCount(list: readonly unknown[], max: number, what: string): void {
+  if (list.length >= max) throw new Error(`more than ${max} ${what}`);
+}
+
+/** The parameters of a path have the same shape, whatever their names are. */
+function shapeOf(path: string): string {
+  return path.replaceAll(/:\w+/g, ":");
+}
+
+/** As data that a structured clone takes. */
+function plainSchema(schema: OptionSchema): OptionSchema {
+  return JSON.parse(JSON.stringify(schema)) as OptionSchema; // made of one
+}

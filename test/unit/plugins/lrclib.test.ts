@@ -1,0 +1,172 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { LrclibSite, lrclibEntry } from "../../../lab/sites/lrclib.ts";
+import lrclib from "../../../plugins/lrclib/plugin.ts";
+import type { PlainTree } from "../../../src/lib/plain-tree.ts";
+import type { SourceTrack } from "../../../src/plugin-api/plugin.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
+
+const TRACK: SourceTrack = { identifier: "1", title: "First Light", author: "Mira Vale", lengthMs: 201_400 };
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function stand(options: PlainTree = {}, clock?: FakeClock): Promise<{ site: LrclibSite; bench: PluginBench }> {
+  const site = await LrclibSite.start();
+  closing.push(() => site.close());
+  const bench = await PluginBench.start(lrclib, { options, hosts: site.hosts, ...(clock && { clock }) });
+  closing.push(() => bench.close());
+  return { site, bench };
+}
+
+function askedFor(site: LrclibSite): readonly string[] {
+  return site.requests().map(({ path }) => path.slice("/api/".length));
+}
+
+describe("asking", () => {
+  test("the exact entry is asked for first, and is enough", async () => {
+    const { site, bench } = await stand();
+    expect(await bench.lyrics(TRACK)).toEqual({
+      sourceName: "lrclib",
+      provider: "LRCLIB",
+      text: "First line of the made-up song\n\nThird line",
+      lines: [
+        { timestamp: 1200, duration: 2800, line: "First line of the made-up song" },
+        { timestamp: 4000, duration: 2500, line: "" },
+        { timestamp: 6500, duration: null, line: "Third line" },
+      ],
+    });
+    expect(askedFor(site)).toEqual(["get"]);
+    const [asked] = site.requests("get");
+    expect(Object.fromEntries(asked?.query ?? [])).toEqual({
+      track_name: "First Light",
+      artist_name: "Mira Vale",
+      duration: "201",
+    });
+    expect(asked?.headers["user-agent"]).toBe("Tonearm/test");
+  });
+
+  test("an entry of another length is searched for, and only its text is taken where its times cannot fit", async () => {
+    const { site, bench } = await stand();
+    expect(await bench.lyrics({ ...TRACK, lengthMs: 205_000 })).toMatchObject({
+      text: expect.stringContaining("First line"),
+      lines: null,
+    });
+    expect(askedFor(site)).toEqual(["get", "search"]);
+  });
+
+  test("of several entries the one with times and the nearest length is taken", async () => {
+    const { site, bench } = await stand();
+    const song = { trackName: "Third Rail", artistName: "Oto Brandt" };
+    site.entries.push(
+      lrclibEntry(10, { ...song, duration: 181, syncedLyrics: null, plainLyrics: "without times" }),
+      lrclibEntry(11, { ...song, duration: 186, syncedLyrics: "[00:01.00] too long" }),
+      lrclibEntry(12, { ...song, duration: 182.4, syncedLyrics: "[00:01.00] fits" }),
+      lrclibEntry(13, { ...song, artistName: "Somebody Else", duration: 181, syncedLyrics: "[00:01.00] a cover" }),
+    );
+    // the exact entry is of another kind of entry here.
+    site.fail("get", { status: 404, json: {} });
+    const found = await bench.lyrics({ identifier: "1", title: "Third Rail", author: "Oto Brandt", lengthMs: 181_000 });
+    expect(found?.lines).toMatchObject([{ line: "fits" }]);
+  });
+
+  test.each([
+    ["First Light (Official Video)", "Mira Vale", "First Light", "Mira Vale"],
+    ["Mira Vale - First Light [Lyrics] (HD)", "MiraValeVEVO", "First Light", "Mira Vale"],
+    ["Mira Vale - First Light | Official Audio", "Some Channel", "First Light", "Mira Vale"],
+    ["First Light (feat. Oto Brandt)", "Mira Vale - Topic", "First Light", "Mira Vale"],
+    ["First Light ft. Oto Brandt", "Mira Vale, Oto Brandt", "First Light", "Mira Vale"],
+    ["First Light - 2011 Remaster", "Mira Vale", "First Light", "Mira Vale"],
+    ["The Light and the Sea (Live)", "The Vales", "The Light and the Sea (Live)", "The Vales"],
+    ["Video", "Mira Vale", "Video", "Mira Vale"],
+  ])("the title %j of %j is asked for as %j of %j", async (title, author, trackName, artistName) => {
+    const { site, bench } = await stand();
+    await bench.lyrics({ identifier: "1", title, author, lengthMs: 201_000 });
+    expect(site.requests("get")[0]?.query.get("track_name")).toBe(trackName);
+    expect(site.requests("get")[0]?.query.get("artist_name")).toBe(artistName);
+  });
+
+  test("an instrumental has no lyrics, and is not searched for", async () => {
+    const { site, bench } = await stand();
+    const track = { identifier: "1", title: "Low Tide", author: "Mira Vale", lengthMs: 120_000 };
+    expect(await bench.lyrics(track)).toBeUndefined();
+    expect(askedFor(site)).toEqual(["get"]);
+  });
+
+  test("nothing is asked for a stream or a track without an artist", async () => {
+    const { site, bench } = await stand();
+    expect(await bench.lyrics({ ...TRACK, lengthMs: undefined, isStream: true })).toBeUndefined();
+    for (const author of ["", "Unknown artist"]) expect(await bench.lyrics({ ...TRACK, author })).toBeUndefined();
+    expect(await bench.lyrics({ ...TRACK, title: "Unknown title" })).toBeUndefined();
+    expect(site.requests()).toEqual([]);
+  });
+
+  test("what is found is cached, and that nothing is found for an hour", async () => {
+    const clock = new FakeClock();
+    const { site, bench } = await stand({}, clock);
+    for (let count = 0; count < 3; count++) await bench.lyrics(TRACK);
+    expect(askedFor(site)).toEqual(["get"]);
+    const missing = { ...TRACK, title: "Not There" };
+    for (let count = 0; count < 3; count++) expect(await bench.lyrics(missing)).toBeUndefined();
+    expect(askedFor(site)).toEqual(["get", "get", "search"]);
+    clock.advance(61 * 60_000);
+    await bench.lyrics(missing);
+    expect(askedFor(site)).toHaveLength(5);
+  });
+
+  test("another server is asked where one is set, with the operator's contact", async () => {
+    const site = await LrclibSite.start();
+    closing.push(() => site.close());
+    const bench = await PluginBench.start(lrclib, {
+      options: { server: site.url, contact: "https://bot.example/" },
+      settings: { allow: [] },
+    });
+    closing.push(() => bench.close());
+    expect(await bench.lyrics(TRACK)).toBeDefined();
+    expect(site.requests()[0]?.headers["user-agent"]).toBe("Tonearm/test (https://bot.example/)");
+  });
+});
+
+describe("trouble", () => {
+  test("a server that does not answer is given up after 4 s, and not asked for the next song", async () => {
+    const clock = new FakeClock();
+    const { site, bench } = await stand({}, clock);
+    site.fail(".*", "hang");
+    const trouble = troubleWith(bench.lyrics(TRACK));
+    await expect.poll(() => site.requests().length).toBe(1);
+    clock.advance(4000);
+    expect(await trouble).toMatchObject({ code: "site-busy" });
+    expect(await troubleWith(bench.lyrics({ ...TRACK, title: "Another" }))).toMatchObject({ code: "site-busy" });
+    expect(site.requests()).toHaveLength(1);
+  });
+
+  test("a search that is down leaves the exact entry alone", async () => {
+    const { site, bench } = await stand();
+    site.fail("search", "cut");
+    expect(await troubleWith(bench.lyrics({ ...TRACK, title: "Not There" }))).toMatchObject({ code: "site-busy" });
+    expect(await bench.lyrics(TRACK)).toBeDefined();
+  });
+
+  test.each([
+    ["a page", { text: "<html>Busy</html>" }, "site-changed"],
+    ["another form", { json: [] }, "site-changed"],
+    ["429", { status: 429 }, "site-busy"],
+    ["a huge body", { text: "x".repeat(3 * 1024 * 1024) }, "site-changed"],
+  ])("an answer with %s is an error, and is not cached", async (_what, outcome, code) => {
+    const { site, bench } = await stand();
+    const restore = site.fail("get", outcome);
+    expect(await troubleWith(bench.lyrics(TRACK))).toMatchObject({ code });
+    restore();
+    if (code === "site-changed") expect(await bench.lyrics(TRACK)).toBeDefined();
+  });
+
+  test("lyrics whose times cannot be read are a text", async () => {
+    const { site, bench } = await stand();
+    site.entries[0] = lrclibEntry(1, { ...site.entries[0], syncedLyrics: "[aa:bb] no\n[[[" });
+    expect(await bench.lyrics(TRACK)).toMatchObject({ lines: null, text: expect.stringContaining("First line") });
+    site.entries[0] = lrclibEntry(1, { ...site.entries[0], syncedLyrics: 7, plainLyrics: {} });
+    expect(await bench.lyrics({ ...TRACK, lengthMs: 200_000 })).toBeUndefined();
+  });
+});
