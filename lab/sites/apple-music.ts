@@ -80,6 +80,7 @@ export class AppleMusicSite {
     // A token of the web site is only good for its pages.
     if (!isTaken || headers.origin === undefined) return { status: 401, json: {} };
     const [, route = ""] = /^\/v1\/catalog\/[a-z]{2}\/(.+)$/.exec(path) ?? [];
+    if (route === "search/suggestions") return { json: { results: { suggestions: this.#suggestions(query) } } };
     if (route === "search") return { json: { results: this.#found(query) } };
     const [, id] = /^songs\/([1-9]\d*)$/.exec(route) ?? [];
     if (id !== undefined && Number(id) < 1_000_000) return { json: { data: [this.song(Number(id))] } };
@@ -103,6 +104,21 @@ export class AppleMusicSite {
     const words = query.get("term")?.toLowerCase() ?? "";
     const songs = [5, 6].filter((id) => `t${id}`.startsWith(words)).map((id) => this.song(id));
     return songs.length === 0 ? {} : { songs: { data: songs } };
+  }
+
+  /** Texts, and what the words are the start of. */
+  #suggestions(query: URLSearchParams): readonly unknown[] {
+    const words = query.get("term")?.toLowerCase() ?? "";
+    const [kinds = [], types = []] = ["kinds", "types"].map((name) => query.get(name)?.split(","));
+    const texts = [{ kind: "terms", searchTerm: `${words} live`, displayTerm: `${words} live` }];
+    const found = [this.song(5), ...Object.values(this.#items)].filter((item) => {
+      const { type, attributes } = item as { readonly type: string; readonly attributes: { readonly name: string } }; // of this site
+      return types.includes(type) && attributes.name.toLowerCase().startsWith(words);
+    });
+    return [
+      ...(kinds.includes("terms") ? texts : []),
+      ...(kinds.includes("topResults") ? found.map((content) => ({ kind: "topResults", content })) : []),
+    ];
   }
 
   get #items(): Readonly<Record<string, unknown>> {

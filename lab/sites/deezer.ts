@@ -73,6 +73,7 @@ export class DeezerSite {
     if (id !== undefined) return Number(id) < 1_000_000 ? { json: this.track(Number(id)) } : NO_DATA;
     const item = this.#items[route];
     if (item !== undefined) return { json: item };
+    if (route === "search/autocomplete") return { json: this.#suggestions(query) };
     const entries = this.#lists(query)[route];
     return entries === undefined ? NO_DATA : { json: this.#page(entries, { route, query }) };
   }
@@ -84,6 +85,25 @@ export class DeezerSite {
   #share(path: string): SiteAnswer | undefined {
     const location = this.shares.get(/[^/]+$/.exec(path)?.[0] ?? "");
     return location === undefined ? undefined : { status: 302, headers: { location } };
+  }
+
+  /** What the words are the start of. */
+  #suggestions(query: URLSearchParams): Readonly<Record<string, unknown>> {
+    const words = query.get("q")?.toLowerCase() ?? "";
+    const { "album/2": album, "playlist/9": playlist, "artist/1": artist } = this.#items;
+    const matching = (...items: readonly unknown[]): unknown => ({
+      data: items.filter((item) => {
+        const { title, name } = item as { readonly title?: string; readonly name?: string }; // of this site
+        return (title ?? name)?.toLowerCase().startsWith(words);
+      }),
+    });
+    const { creator: user, ...named } = playlist as Readonly<Record<string, unknown>>; // as below
+    return {
+      artists: matching(artist),
+      albums: matching(album),
+      tracks: matching(this.track(3), this.track(6)),
+      playlists: matching({ ...named, user, type: "playlist" }),
+    };
   }
 
   get #items(): Readonly<Record<string, unknown>> {

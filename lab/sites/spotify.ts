@@ -209,7 +209,8 @@ export class SpotifySite {
     switch (operation) {
       case "searchDesktop": {
         const items = this.#matching(String(variables.searchTerm)).slice(0, Number(variables.limit));
-        return { searchV2: { tracksV2: { items: items.map((song) => ({ item: { data: playerSong(song) } })) } } };
+        const tracksV2 = { items: items.map((song) => ({ item: { data: playerSong(song) } })) };
+        return { searchV2: { tracksV2, ...this.#playerLists(variables) } };
       }
       case "getTrack": {
         const song = this.songs.get(id);
@@ -229,6 +230,34 @@ export class SpotifySite {
       default:
         return undefined;
     }
+  }
+
+  #playerLists({ searchTerm, limit }: Json): Json {
+    const entries = (type: ListType, more: (list: SpotifyList) => Json): Json => ({
+      items: this.#listsNamed(type, String(searchTerm))
+        .slice(0, Number(limit))
+        .map((list) => ({ data: { uri: `spotify:${type}:${list.id}`, name: list.name, ...more(list) } })),
+    });
+    return {
+      albumsV2: entries("album", () => ({
+        artists: { items: [{ profile: { name: "The Stand-ins" } }] },
+        coverArt: { sources: pictures("album") },
+      })),
+      artists: entries("artist", ({ name }) => ({
+        profile: { name },
+        visuals: { avatarImage: { sources: pictures("artist") } },
+      })),
+      playlists: entries("playlist", () => ({
+        ownerV2: { data: { name: "The Stand-ins" } },
+        images: { items: [{ sources: pictures("playlist") }] },
+      })),
+    };
+  }
+
+  #listsNamed(type: ListType, words: string): SpotifyList[] {
+    return [...this.lists.values()].filter((list) => {
+      return list.type === type && list.name.toLowerCase().includes(words.toLowerCase());
+    });
   }
 
   #playerPlaylist(id: string, variables: Json): Json {
@@ -291,7 +320,16 @@ export class SpotifySite {
       const limit = Number(query.get("limit") ?? 5);
       if (limit > SEARCH_LIMIT_MAX) return { status: 400, json: { error: { status: 400, message: "Invalid limit" } } };
       const items = this.#matching(query.get("q") ?? "").slice(0, limit);
-      return { json: { tracks: { items: items.map((song) => apiSong(song)) } } };
+      const types = (query.get("type") ?? "").split(",");
+      const lists = (["album", "artist", "playlist"] as const).filter((type) => types.includes(type));
+      const named = (type: ListType): SpotifyList[] => this.#listsNamed(type, query.get("q") ?? "").slice(0, limit);
+      return {
+        json: {
+          ...(types.includes("track") && { tracks: { items: items.map((song) => apiSong(song)) } }),
+          // It has null for playlists that it does not show.
+          ...Object.fromEntries(lists.map((type) => [`${type}s`, { items: [null, ...named(type).map(apiList)] }])),
+        },
+      };
     }
     const song = kind === "tracks" ? this.songs.get(id) : undefined;
     if (song !== undefined) return { json: apiSong(song) };
@@ -420,6 +458,13 @@ function simpleSong(song: SpotifySong): Json {
 function apiSong(song: SpotifySong): Json {
   const album = apiAlbum({ id: SPOTIFY_ALBUM_ID, name: "Rooms", songs: [] });
   return { ...simpleSong(song), album, external_ids: { isrc: song.isrc } };
+}
+
+function apiList({ type, id, name, songs }: SpotifyList): Json {
+  const uri = `spotify:${type}:${id}`;
+  if (type === "album") return apiAlbum({ id, name, songs });
+  const more = { owner: { display_name: "The Stand-ins" }, tracks: { total: songs.length } };
+  return { id, uri, name, images: pictures(type), ...(type === "playlist" && more) };
 }
 
 function apiAlbum({ id, name, songs }: Pick<SpotifyList, "id" | "name" | "songs">): Json {

@@ -46,4 +46,5 @@ export const APPLEMUSIC_MANIFEST = {
       hosts: ["music.apple.com", "*.music.apple.com", "geo.itunes.apple.com"],
     },
   ],
+  searchProviders: [{ source: "applemusic", prefixes: ["amsearch:"] }],
 } as const satisfies BuiltinManifest;

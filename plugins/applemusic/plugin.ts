@@ -5,7 +5,7 @@ import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { APPLEMUSIC_MANIFEST } from "./manifest.ts";
 import { AppleMusicSource } from "./source.ts";
 
-const { name, version, config, aliases, sources } = APPLEMUSIC_MANIFEST;
+const { name, version, config, aliases, sources, searchProviders } = APPLEMUSIC_MANIFEST;
 
 export default definePlugin({
   name,
@@ -20,5 +20,6 @@ export default definePlugin({
       load: (request) => source.load(request),
       resolve: (request) => source.resolve(request),
     });
+    host.addSearchProvider({ ...searchProviders[0], search: (request) => source.search(request) });
   },
 });

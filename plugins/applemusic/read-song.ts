@@ -8,6 +8,7 @@ const PREVIEW_LENGTH_MS = 30_000;
 const ADDRESS_LENGTH_MAX = 2048;
 const ARTWORK_SIZE = 1000;
 const ARTWORK_SIZE_MAX = 10_000;
+const COUNT_MAX = 2 ** 31 - 1;
 const ID = /^[\w.-]{1,100}$/;
 
 /** Undefined if it is not a song, or not available any more. `artistArtworkUrl`: of the list's artist. */
@@ -55,6 +56,17 @@ export function artworkOf(artwork: unknown): string | null {
   const { url, width, height } = membersOf(artwork);
   const text = trimmedText(url);
   return addressOf(text?.replace("{w}", sizeOf(width)).replace("{h}", sizeOf(height)));
+}
+
+/** The name of an artist's list. */
+export function topTracksOf(artist: string): string {
+  return `${artist}'s Top Tracks`;
+}
+
+/** A whole number from 0, not larger than what clients in other languages can read. */
+export function countOf(value: unknown): number | undefined {
+  const count = numberOf(value) ?? -1;
+  return Number.isInteger(count) && count >= 0 && count <= COUNT_MAX ? count : undefined;
 }
 
 /** Null unless it is an `http` or `https` address. */

@@ -4,6 +4,9 @@ import {
   type LoadRequest,
   type Playable,
   type ResolveRequest,
+  type SearchRequest,
+  type SearchResult,
+  type SearchType,
   type SourceAnswer,
   SourceError,
   type SourceTrack,
@@ -11,13 +14,20 @@ import {
 import { type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
 import { AppleMusicApi } from "./api.ts";
 import { type AppleMusicItem, type AppleMusicRequest, countryOf, parseIdentifier } from "./identifier.ts";
-import { addressOf, artworkOf, previewOf, readSong } from "./read-song.ts";
+import { addressOf, artworkOf, countOf, previewOf, readSong, topTracksOf } from "./read-song.ts";
+import { readSuggestions } from "./read-suggestions.ts";
 import { AppleTokens, type Host } from "./tokens.ts";
 
 const SEARCH_LIMIT = 25;
 const TOP_SONGS_MAX = 100;
 const COUNTRY = "us";
-const COUNT_MAX = 2 ** 31 - 1;
+/** The API's names of what can be searched. */
+const TYPES: Readonly<Partial<Record<SearchType, string>>> = {
+  track: "songs",
+  album: "albums",
+  artist: "artists",
+  playlist: "playlists",
+};
 
 interface Wanted {
   readonly isPreview: boolean;
@@ -40,6 +50,26 @@ export class AppleMusicSource {
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
     const parsed = parseIdentifier(identifier);
     return parsed && this.#answer(parsed.request, { isPreview: parsed.isPreview, signal });
+  }
+
+  async search({ query, types, signal }: SearchRequest): Promise<SearchResult | undefined> {
+    const request = parseIdentifier(query)?.request;
+    if (request?.kind !== "search" || request.query === "") return undefined;
+    const items = types.flatMap((type) => TYPES[type] ?? []);
+    const kinds = [...(types.includes("text") ? ["terms"] : []), ...(items.length > 0 ? ["topResults"] : [])];
+    const json = await this.#api.get({
+      path: `${this.#country}/search/suggestions`,
+      query: {
+        term: request.query,
+        kinds: kinds.join(","),
+        extend: "artistUrl",
+        ...(items.length > 0 && { types: items.join(",") }),
+      },
+      signal,
+    });
+    const found = readSuggestions(json);
+    if (found === undefined) throw new SourceError("changed", "Apple Music answered a search without suggestions");
+    return found;
   }
 
   async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
@@ -115,7 +145,7 @@ export class AppleMusicSource {
     const artworkUrl = artworkOf(json.artwork);
     const tracks = readAll(objectsOf(data, TOP_SONGS_MAX), { isPreview, artistArtworkUrl: artworkUrl });
     const pluginInfo = { type: "artist", url: addressOf(json.url), artworkUrl, author, totalTracks: tracks.length };
-    return { kind: "playlist", name: `${author}'s Top Tracks`, tracks, pluginInfo };
+    return { kind: "playlist", name: topTracksOf(author), tracks, pluginInfo };
   }
 
   #item(item: AppleMusicItem, signal: AbortSignal): Promise<Members> {
@@ -168,6 +198,5 @@ function readAll(entries: readonly Members[], options: Parameters<typeof readSon
 
 /** What the site says may be wrong, or more than clients in other languages can read. */
 function totalOf(said: unknown, tracks: readonly SourceTrack[]): number {
-  const count = numberOf(said) ?? 0;
-  return Number.isInteger(count) && count > tracks.length && count <= COUNT_MAX ? count : tracks.length;
+  return Math.max(countOf(said) ?? 0, tracks.length);
 }

@@ -21,4 +21,5 @@ export const DEEZER_MANIFEST = {
       ],
     },
   ],
+  searchProviders: [{ source: "deezer", prefixes: ["dzsearch:"] }],
 } as const satisfies BuiltinManifest;

@@ -5,7 +5,7 @@ import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { DEEZER_MANIFEST } from "./manifest.ts";
 import { DeezerSource } from "./source.ts";
 
-const { name, version, config, aliases, sources } = DEEZER_MANIFEST;
+const { name, version, config, aliases, sources, searchProviders } = DEEZER_MANIFEST;
 
 export default definePlugin({
   name,
@@ -24,5 +24,6 @@ export default definePlugin({
       load: (request) => source.load(request),
       resolve: (request) => source.resolve(request),
     });
+    host.addSearchProvider({ ...searchProviders[0], search: (request) => source.search(request) });
   },
 });

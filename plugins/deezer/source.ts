@@ -5,12 +5,15 @@ import {
   type Playable,
   type PluginHost,
   type ResolveRequest,
+  type SearchList,
+  type SearchRequest,
+  type SearchResult,
   type SourceAnswer,
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
 import { addressOf as parseAddress } from "../reading/address.ts";
-import { type Members, membersOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import { countOf, DeezerApi } from "./api.ts";
 import {
   type DeezerPage,
@@ -25,6 +28,7 @@ import { addressOf, idOf, pictureOf, readTrack } from "./read-track.ts";
 const LIST_LIMIT = 10_000;
 const TOP_LIMIT = 50;
 const SEARCH_RESULTS_MAX = 100;
+const SUGGESTED = ["tracks", "albums", "artists", "playlists"] as const;
 const SHARE_LINKS_MAX = 3;
 /** In a preview's link, when it expires: epoch seconds. */
 const EXPIRY = /[?&~=]exp=(\d{9,11})(?!\d)/;
@@ -50,6 +54,25 @@ export class DeezerSource {
     if (request.kind !== "shareLink") return this.#answer(request, { isPreview, signal });
     const target = await this.#follow(request, signal);
     return target === undefined ? { kind: "empty" } : this.#answer(target, { isPreview, signal });
+  }
+
+  /** Deezer suggests no texts. */
+  async search({ query, types, signal }: SearchRequest): Promise<SearchResult | undefined> {
+    const request = parseIdentifier(query)?.request;
+    const isWanted = types.some((type) => type !== "text");
+    if (request?.kind !== "search" || request.query === "" || !isWanted) return undefined;
+    const json = await this.#api.get("search/autocomplete", { signal, query: { q: request.query } });
+    if (SUGGESTED.every((name) => objectOf(json[name]) === undefined)) {
+      throw new SourceError("changed", "api.deezer.com answered suggestions without lists");
+    }
+    const read = <Item>(name: (typeof SUGGESTED)[number], readItem: (entry: Members) => Item | undefined): Item[] =>
+      objectsOf(membersOf(json[name]).data, SEARCH_RESULTS_MAX).flatMap((entry) => readItem(entry) ?? []);
+    return {
+      tracks: read("tracks", (entry) => readTrack(entry, { isPreview: false })),
+      albums: read("albums", (entry) => readList("album", entry)),
+      artists: read("artists", (entry) => readList("artist", entry)),
+      playlists: read("playlists", (entry) => readList("playlist", entry)),
+    };
   }
 
   async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
@@ -123,7 +146,7 @@ export class DeezerSource {
     const tracks = readAll(entries, { isPreview, artist });
     return {
       kind: "playlist",
-      name: `${author}'s Top Tracks`,
+      name: topTracksOf(author),
       tracks,
       pluginInfo: {
         type: "artist",
@@ -205,6 +228,25 @@ export class DeezerSource {
       throw new SourceError("changed", "a share link of Deezer did not answer with a redirect");
     });
   }
+}
+
+/** A list that a search has found; an artist is named as the list that its page loads. */
+function readList(kind: Exclude<DeezerPage["kind"], "track">, json: Members): SearchList | undefined {
+  const isArtist = kind === "artist";
+  const [id, name] = [idOf(json.id), trimmedText(isArtist ? json.name : json.title)];
+  if (id === undefined || name === undefined) return undefined;
+  const owner = membersOf(kind === "album" ? json.artist : (json.creator ?? json.user));
+  return {
+    name: isArtist ? topTracksOf(name) : name,
+    url: addressOf(json.link) ?? `https://www.deezer.com/${kind}/${id}`,
+    artworkUrl: pictureOf(json, kind === "album" ? "cover" : "picture") ?? undefined,
+    author: isArtist ? name : trimmedText(owner.name),
+    totalTracks: countOf(json.nb_tracks),
+  };
+}
+
+function topTracksOf(artist: string): string {
+  return `${artist}'s Top Tracks`;
 }
 
 /** Where a redirect leads: the page itself, or the one in its parameter `dest`. Undefined: to its page for nothing. */

@@ -1,6 +1,6 @@
 // What is found at Spotify, whichever backend was asked, and how it becomes a track of the node. Pure. Plugin thread.
 
-import type { JsonMembers, SourceTrack } from "../../src/plugin-api/plugin.ts";
+import type { JsonMembers, SearchList, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
 import { listOf, type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
 import type { ItemType } from "./identifier.ts";
@@ -29,6 +29,14 @@ export interface FoundList {
   readonly entryCount: number;
   /** Of the whole list, as Spotify says; undefined if it does not. */
   readonly totalCount?: number | undefined;
+}
+
+/** What a search has found, the best first. */
+export interface FoundItems {
+  readonly tracks: readonly FoundTrack[];
+  readonly albums: readonly SearchList[];
+  readonly artists: readonly SearchList[];
+  readonly playlists: readonly SearchList[];
 }
 
 /** As in Lavalink. */
@@ -75,6 +83,15 @@ export function listInfoOf(list: FoundList, { type, url }: { readonly type: stri
     author: list.author ?? null,
     totalTracks: Math.max(list.totalCount ?? 0, list.tracks.length),
   } satisfies JsonMembers;
+}
+
+/** An artist among the results of a search, named as the list that its page loads. */
+export function artistList(name: string, list: Omit<SearchList, "name" | "author">): SearchList {
+  return { ...list, name: topTracksOf(name), author: name };
+}
+
+export function topTracksOf(artist: string): string {
+  return `${artist}'s Top Tracks`;
 }
 
 /** The page for people. */

@@ -111,6 +111,6 @@ function parseSegments(segments: readonly string[]): SpotifyTarget | undefined {
   return isItemType(type) ? { kind: "item", item: { type, id } } : undefined;
 }
 
-function isItemType(text: string): text is ItemType {
+export function isItemType(text: string): text is ItemType {
   return TYPES.has(text);
 }

@@ -4,8 +4,8 @@
 import { type OptionValues, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import type { Members } from "../reading/json.ts";
 import type { EmbedPages } from "./embed-pages.ts";
-import { type FoundList, type FoundTrack, pageOf } from "./found.ts";
-import type { Item } from "./identifier.ts";
+import { type FoundItems, type FoundList, type FoundTrack, pageOf } from "./found.ts";
+import type { Item, ItemType } from "./identifier.ts";
 import { completeList } from "./list-pages.ts";
 import type { SPOTIFY_MANIFEST } from "./manifest.ts";
 import type { Pathfinder } from "./pathfinder.ts";
@@ -47,11 +47,12 @@ export class SpotifyLoader {
     this.#backends = backends;
   }
 
-  async search(query: string, signal: AbortSignal): Promise<readonly FoundTrack[]> {
+  /** Undefined: nothing is found. */
+  search(query: string, types: readonly ItemType[], signal: AbortSignal): Promise<FoundItems | undefined> {
     const { webApi, pathfinder } = this.#backends;
     const { preferPartnerApi, preferV1SearchApi } = this.#host.options;
-    const byApi: Ask<FoundTrack[]>[] = webApi.isSet ? [() => webApi.search(query, signal)] : [];
-    const byPlayer = async (): Promise<FoundTrack[]> => {
+    const byApi: Ask<FoundItems>[] = webApi.isSet ? [() => webApi.search(query, types, signal)] : [];
+    const byPlayer = async (): Promise<FoundItems> => {
       const variables = { searchTerm: query, offset: 0, limit: SEARCH_LIMIT, numberOfTopResults: 5 };
       const parts = { includeAudiobooks: true, includeArtistHasConcertsField: false };
       const more = { includePreReleases: true, includeAuthors: false };
@@ -59,7 +60,7 @@ export class SpotifyLoader {
       return readSearch(data) ?? throwChanged("searchDesktop");
     };
     const isPlayerFirst = preferPartnerApi && !preferV1SearchApi;
-    return (await inOrder(isPlayerFirst ? [byPlayer, ...byApi] : [...byApi, byPlayer], signal)) ?? [];
+    return inOrder(isPlayerFirst ? [byPlayer, ...byApi] : [...byApi, byPlayer], signal);
   }
 
   /** Undefined: there is no such track. */

@@ -113,6 +113,7 @@ export const SPOTIFY_MANIFEST = {
       isMirrored: true,
     },
   ],
+  searchProviders: [{ source: "spotify", prefixes: ["spsearch:"] }],
 } as const satisfies BuiltinManifest;
 
 function hashes<const Known extends readonly string[]>(what: string, known: Known) {

@@ -12,7 +12,7 @@ import { ShortLinks } from "./short-links.ts";
 import { SpotifySource } from "./source.ts";
 import { WebApi } from "./web-api.ts";
 
-const { name, version, config, aliases, sources } = SPOTIFY_MANIFEST;
+const { name, version, config, aliases, sources, searchProviders } = SPOTIFY_MANIFEST;
 
 export default definePlugin({
   name,
@@ -30,5 +30,6 @@ export default definePlugin({
       load: (request) => source.load(request),
       resolve: (request) => source.resolve(request),
     });
+    host.addSearchProvider({ ...searchProviders[0], search: (request) => source.search(request) });
   },
 });

@@ -1,9 +1,12 @@
 // Reads the answers of the web player's interface (the member `data`), of each operation. Pure. Plugin thread.
 
+import type { SearchList } from "../../src/plugin-api/plugin.ts";
 import { listOf, type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
+  artistList,
   artistsOf,
   countOf,
+  type FoundItems,
   type FoundList,
   type FoundTrack,
   joinedNames,
@@ -86,12 +89,44 @@ export const readArtist: ListReader = ({ artistUnion }, options) => {
   };
 };
 
-/** The tracks that a search has found, the best first. Undefined: the answer has another form. */
-export function readSearch({ searchV2 }: Members): FoundTrack[] | undefined {
+/** Undefined: the answer has another form. */
+export function readSearch({ searchV2 }: Members): FoundItems | undefined {
   const found = objectOf(searchV2);
   if (found === undefined) return undefined;
-  const entries = objectsOf(membersOf(found.tracksV2).items, RESULTS_MAX);
-  return entries.flatMap((entry) => readTrack(membersOf(membersOf(entry.item).data)) ?? []);
+  const read = <Item>(list: unknown, readItem: (item: Members) => Item | undefined): Item[] =>
+    objectsOf(membersOf(list).items, RESULTS_MAX).flatMap(
+      (entry) => readItem(membersOf(entry.data ?? membersOf(entry.item).data)) ?? [],
+    );
+  return {
+    tracks: read(found.tracksV2, readTrack),
+    albums: read(found.albumsV2 ?? found.albums, readFoundAlbum),
+    artists: read(found.artists, readFoundArtist),
+    playlists: read(found.playlists, readFoundPlaylist),
+  };
+}
+
+function readFoundAlbum(album: Members): SearchList | undefined {
+  const [name, url] = [trimmedText(album.name), pageIn(album.uri, "album")];
+  if (name === undefined || url === undefined) return undefined;
+  return { name, url, artworkUrl: coverOf(album), author: namesOf(album.artists) };
+}
+
+function readFoundArtist({ profile, uri, visuals }: Members): SearchList | undefined {
+  const [name, url] = [trimmedText(membersOf(profile).name), pageIn(uri, "artist")];
+  if (name === undefined || url === undefined) return undefined;
+  return artistList(name, { url, artworkUrl: pictureOf(membersOf(membersOf(visuals).avatarImage).sources) });
+}
+
+function readFoundPlaylist({ name: nameJson, uri, images, ownerV2 }: Members): SearchList | undefined {
+  const [name, url] = [trimmedText(nameJson), pageIn(uri, "playlist")];
+  if (name === undefined || url === undefined) return undefined;
+  const [cover] = objectsOf(membersOf(images).items, 1);
+  return {
+    name,
+    url,
+    artworkUrl: pictureOf(cover?.sources),
+    author: trimmedText(membersOf(membersOf(ownerV2).data).name),
+  };
 }
 
 /** Undefined: the answer has another form. */

@@ -1,9 +1,12 @@
 // Reads the answers of Spotify's Web API (api.spotify.com/v1). Pure. Plugin thread.
 
+import type { SearchList } from "../../src/plugin-api/plugin.ts";
 import { listOf, type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
+  artistList,
   artistsOf,
   countOf,
+  type FoundItems,
   type FoundList,
   type FoundTrack,
   joinedNames,
@@ -14,6 +17,7 @@ import {
   trackIdOf,
   webAddressOf,
 } from "./found.ts";
+import type { ItemType } from "./identifier.ts";
 
 const RESULTS_MAX = 100;
 
@@ -39,11 +43,34 @@ export function readApiTrack(track: Members): FoundTrack | undefined {
   };
 }
 
-/** The tracks that a search has found, the best first. Undefined: the answer has another form. */
-export function readApiSearch({ tracks }: Members): FoundTrack[] | undefined {
-  const found = objectOf(tracks);
-  if (found === undefined) return undefined;
-  return objectsOf(found.items, RESULTS_MAX).flatMap((entry) => readApiTrack(entry) ?? []);
+/** Undefined: the answer has another form. */
+export function readApiSearch({ tracks, albums, artists, playlists }: Members): FoundItems | undefined {
+  if ([tracks, albums, artists, playlists].every((list) => objectOf(list) === undefined)) return undefined;
+  const read = <Item>(list: unknown, readItem: (item: Members) => Item | undefined): Item[] =>
+    objectsOf(membersOf(list).items, RESULTS_MAX).flatMap((entry) => readItem(entry) ?? []);
+  return {
+    tracks: read(tracks, readApiTrack),
+    albums: read(albums, (album) => readList(album, "album", { author: namesOf(album.artists) })),
+    artists: read(artists, (artist) => {
+      const list = readList(artist, "artist", {});
+      return list && artistList(list.name, list);
+    }),
+    playlists: read(playlists, (playlist) => {
+      const author = trimmedText(membersOf(playlist.owner).display_name);
+      const total = membersOf(playlist.tracks).total ?? membersOf(playlist.items).total;
+      return readList({ total_tracks: total, ...playlist }, "playlist", { author });
+    }),
+  };
+}
+
+function readList(
+  list: Members,
+  type: Exclude<ItemType, "track">,
+  { author }: { readonly author?: string | undefined },
+): SearchList | undefined {
+  const [name, url] = [trimmedText(list.name), urlOf(list, type)];
+  if (name === undefined || url === undefined) return undefined;
+  return { name, url, artworkUrl: pictureOf(list.images), author, totalTracks: countOf(list.total_tracks) };
 }
 
 /** An album with its first tracks. Undefined: the answer is no album. */
@@ -74,6 +101,6 @@ function namesOf(artists: unknown): string | undefined {
   return joinedNames(artistsOf(artists).map(({ name }) => trimmedText(name)));
 }
 
-function urlOf({ uri, external_urls: urls }: Members, type: "album" | "artist"): string | undefined {
+function urlOf({ uri, external_urls: urls }: Members, type: Exclude<ItemType, "track">): string | undefined {
   return webAddressOf(membersOf(urls).spotify) ?? pageIn(uri, type);
 }

@@ -4,12 +4,23 @@ import {
   type LoadRequest,
   type Playable,
   type ResolveRequest,
+  type SearchRequest,
+  type SearchResult,
   type SourceAnswer,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
 import type { IsrcIndex } from "../reading/isrc-index.ts";
-import { type FoundTrack, idIn, LOCAL_ID, listInfoOf, pageOf, sourceTrackOf, webAddressOf } from "./found.ts";
-import { type Item, parseIdentifier, type Seed, type SpotifyTarget } from "./identifier.ts";
+import {
+  type FoundTrack,
+  idIn,
+  LOCAL_ID,
+  listInfoOf,
+  pageOf,
+  sourceTrackOf,
+  topTracksOf,
+  webAddressOf,
+} from "./found.ts";
+import { type Item, isItemType, parseIdentifier, type Seed, type SpotifyTarget } from "./identifier.ts";
 import type { SpotifyLoader } from "./loader.ts";
 import type { ShortLinks } from "./short-links.ts";
 
@@ -40,6 +51,15 @@ export class SpotifySource {
     return found === undefined ? { kind: "empty" } : this.#answer(found, isPreview, signal);
   }
 
+  /** Spotify has no suggestions of texts. */
+  async search({ query, types, signal }: SearchRequest): Promise<SearchResult | undefined> {
+    const target = parseIdentifier(query)?.target;
+    const itemTypes = types.filter(isItemType);
+    if (target?.kind !== "search" || target.query === "" || itemTypes.length === 0) return undefined;
+    const found = await this.#options.loader.search(target.query, itemTypes, signal);
+    return found && { ...found, tracks: found.tracks.map((track) => sourceTrackOf(track, { isPreview: false })) };
+  }
+
   async resolve(request: ResolveRequest): Promise<Playable> {
     const { track, signal } = request;
     // A client may have written it.
@@ -68,8 +88,8 @@ export class SpotifySource {
     switch (target.kind) {
       case "search": {
         if (target.query === "") return { kind: "empty" };
-        const found = await loader.search(target.query, signal);
-        return { kind: "search", tracks: found.map((track) => sourceTrackOf(track, { isPreview })) };
+        const { tracks = [] } = (await loader.search(target.query, ["track"], signal)) ?? {};
+        return { kind: "search", tracks: tracks.map((track) => sourceTrackOf(track, { isPreview })) };
       }
       case "recommendations":
         return recommended(await this.#recommend(target.seed, signal), isPreview);
@@ -94,7 +114,7 @@ export class SpotifySource {
     if (list === undefined) return { kind: "empty" };
     const { type, id } = item;
     const tracks = list.tracks.map((track) => sourceTrackOf(track, { isPreview }));
-    const name = type === "artist" ? `${list.name}'s Top Tracks` : list.name;
+    const name = type === "artist" ? topTracksOf(list.name) : list.name;
     return { kind: "playlist", name, tracks, pluginInfo: listInfoOf(list, { type, url: pageOf(type, id) }) };
   }
 
@@ -117,7 +137,7 @@ export class SpotifySource {
     const { type, id } = seed;
     const found =
       type === "isrc"
-        ? await loader.search(`isrc:${id}`, signal)
+        ? ((await loader.search(`isrc:${id}`, ["track"], signal))?.tracks ?? [])
         : ((await loader.list({ type, id }, signal))?.tracks ?? []);
     const first = found.find((track) => track.id !== LOCAL_ID);
     return first === undefined ? [] : loader.recommendations(first.id, signal);

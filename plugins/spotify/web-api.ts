@@ -3,7 +3,8 @@
 
 import { type Cache, type OptionValues, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
-import type { FoundList, FoundTrack } from "./found.ts";
+import type { FoundItems, FoundList, FoundTrack } from "./found.ts";
+import type { ItemType } from "./identifier.ts";
 import type { SPOTIFY_MANIFEST } from "./manifest.ts";
 import { readApiAlbum, readApiSearch, readApiTrack, readApiTracks } from "./read-web-api.ts";
 
@@ -39,11 +40,10 @@ export class WebApi {
     this.#tokens = host.cache("tokens of the Web API", { ttlMs: TOKEN_MS.default, entriesMax: 1 });
   }
 
-  async search(query: string, signal: AbortSignal): Promise<FoundTrack[]> {
-    const options = { signal, query: { q: query, type: "track", limit: SEARCH_LIMIT } };
+  async search(query: string, types: readonly ItemType[], signal: AbortSignal): Promise<FoundItems> {
+    const options = { signal, query: { q: query, type: types.join(","), limit: SEARCH_LIMIT } };
     const found = readApiSearch(await this.#get("search", "search", options));
-    if (found === undefined)
-      throw new SourceError("changed", "Spotify's Web API answered a search without tracks.items");
+    if (found === undefined) throw new SourceError("changed", "Spotify's Web API answered a search without results");
     return found;
   }
 

@@ -281,3 +281,45 @@ test("a preview on a node without an AAC decoder fails with that reason", async 
   const work = bench.resolve(SOURCE, track?.encoded ?? "");
   expect(await troubleWith(work)).toMatchObject({ message: expect.stringContaining("@napi-rs/webcodecs") });
 });
+
+test("a search of several kinds is one request for suggestions of the wanted kinds", async () => {
+  const { site, bench } = await stand();
+  const of = (type: string, author: string, totalTracks: number | null) => ({
+    type,
+    url: "https://music.apple.com/us/x/1",
+    artworkUrl: "https://is1-ssl.mzstatic.com/image/list/3000x2000bb.jpg",
+    author,
+    totalTracks,
+  });
+  expect(await bench.search("amsearch: a")).toMatchObject({
+    albums: [{ name: "Al", pluginInfo: of("album", "A", 2) }],
+    artists: [{ name: "A's Top Tracks", pluginInfo: of("artist", "A", null) }],
+    playlists: [],
+    texts: [{ text: "a live", pluginInfo: {} }],
+  });
+  const { playlists, texts } = await bench.search("amsearch:p", ["playlist", "track"]);
+  expect([playlists, texts]).toEqual([[{ name: "P", pluginInfo: of("playlist", "Owner", 3) }], []]);
+  expect((await bench.search("amsearch:t5", ["track"])).tracks.count).toBe(1);
+  expect((await bench.search("amsearch:t5", ["text"])).texts).toHaveLength(1);
+  const asked = site.server
+    .requestsTo(API, "/v1/catalog/us/search/suggestions")
+    .map(({ query }) => Object.fromEntries(query));
+  const extend = "artistUrl";
+  expect(asked).toEqual([
+    { term: "a", kinds: "terms,topResults", types: "songs,albums,artists,playlists", extend },
+    { term: "p", kinds: "topResults", types: "playlists,songs", extend },
+    { term: "t5", kinds: "topResults", types: "songs", extend },
+    { term: "t5", kinds: "terms", extend },
+  ]);
+});
+
+test("suggestions of another form are left out, and are an error as a whole", async () => {
+  const { site, bench } = await stand();
+  const content = { type: "albums", attributes: { name: "No link" } };
+  const suggestions = [null, 5, {}, { kind: "terms" }, { kind: "topResults", content }, { kind: "x", searchTerm: "y" }];
+  site.server.fail({ at: /suggestions/, outcome: { json: { results: { suggestions } } } });
+  expect(await bench.search("amsearch:a")).toMatchObject({ albums: [], artists: [], playlists: [], texts: [] });
+  site.server.fail({ at: /suggestions/, outcome: { json: { results: {} } } });
+  expect((await troubleWith(bench.search("amsearch:a"))).message).toContain("without suggestions");
+  expect(await bench.search("amsearch:")).toMatchObject({ albums: [], texts: [] });
+});

@@ -315,3 +315,39 @@ test("the start says that Deezer's audio is not decrypted but mirrored", async (
   const message = expect.stringMatching(/nothing is decrypted.*providers; masterDecryptionKey, arl and formats/);
   expect(bench.lines).toMatchObject([{ level: "info", message }]);
 });
+
+test("a search of several kinds is one request for suggestions", async () => {
+  const { site, bench } = await stand();
+  const of = (type: string, url: string, picture: string, author: string, totalTracks: number | null) => ({
+    type,
+    url: `https://www.deezer.com/${url}`,
+    artworkUrl: `https://cdn-images.dzcdn.net/images/${picture}.jpg`,
+    author,
+    totalTracks,
+  });
+  expect(await bench.search("dzsearch: a")).toMatchObject({
+    albums: [{ name: "Al", pluginInfo: of("album", "album/2", "cover/2", "A", 2) }],
+    artists: [{ name: "A's Top Tracks", pluginInfo: of("artist", "artist/1", "artist/1", "A", null) }],
+    playlists: [],
+    texts: [],
+  });
+  const found = await bench.search("dzsearch:p", ["playlist"]);
+  expect(found.playlists).toEqual([{ name: "P", pluginInfo: of("playlist", "playlist/9", "playlist/9", "Owner", 3) }]);
+  expect((await bench.search("dzsearch:t")).tracks.count).toBe(2);
+  const asked = site.server.requestsTo(API).map(({ path, query }) => [path, query.get("q")]);
+  expect(asked).toEqual(["a", "p", "t"].map((words) => ["/2.0/search/autocomplete", words]));
+});
+
+test("a search of several kinds without words, or for texts alone, asks nothing; a quota is an error", async () => {
+  const { site, bench } = await stand();
+  for (const found of [await bench.search("dzsearch:"), await bench.search("dzsearch:a", ["text"])]) {
+    expect(found).toMatchObject({ albums: [], artists: [], playlists: [], texts: [] });
+  }
+  expect(site.server.requests).toHaveLength(0);
+  site.server.fail({ at: /autocomplete/, outcome: { json: { albums: { data: [{ id: 1 }, null, 5] }, artists: 5 } } });
+  expect(await bench.search("dzsearch:a")).toMatchObject({ albums: [], artists: [] });
+  site.server.fail({ at: /autocomplete/, outcome: { json: { other: [] } } });
+  expect((await troubleWith(bench.search("dzsearch:a"))).message).toContain("without lists");
+  site.server.fail({ at: /autocomplete/, outcome: QUOTA_ERROR });
+  expect((await troubleWith(bench.search("dzsearch:a"))).message).toContain("50 requests in 5 s");
+});
