@@ -172,11 +172,11 @@ export class SoundCloudSite {
   }
 
   #search(query: URLSearchParams): SiteAnswer {
+    const asked = (query.get("q") ?? "").toLowerCase();
     const wordsIn = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-    const words = wordsIn(query.get("q") ?? "");
     const found = [...this.tracks.values()].filter(({ title, user }) => {
       const known = wordsIn(`${String(title)} ${(user as Partial<typeof USER>).username}`);
-      return words.every((word) => known.includes(word));
+      return String(title).toLowerCase().includes(asked) || wordsIn(asked).every((word) => known.includes(word));
     });
     const offset = Number(query.get("offset"));
     return {
