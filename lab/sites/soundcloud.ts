@@ -162,6 +162,7 @@ export class SoundCloudSite {
     const [, first, second] = path.split("/");
     if (path === "/resolve") return jsonOrNothing(this.pages.get(query.get("url") ?? ""));
     if (path === "/search/tracks") return this.#search(query);
+    if (first === "search") return page(this.#listsNamed(second, query), `https://${host}${path}`, query);
     if (path === "/tracks") return this.#some(query);
     if (first === "tracks") return this.#one(Number(second), query);
     if (first === "playlists") return jsonOrNothing([...this.pages.values()].find((set) => set.id === Number(second)));
@@ -182,6 +183,21 @@ export class SoundCloudSite {
     return {
       json: { collection: found.slice(offset, offset + Number(query.get("limit"))), total_results: found.length },
     };
+  }
+
+  /** Albums, other sets, or users. */
+  #listsNamed(kind: string | undefined, query: URLSearchParams): SoundCloudJson[] {
+    const words = query.get("q")?.toLowerCase() ?? "";
+    return [...this.pages.values()].filter(({ kind: own, is_album: isAlbum, title, username }) => {
+      if (
+        !String(title ?? username)
+          .toLowerCase()
+          .includes(words)
+      )
+        return false;
+      if (kind === "users") return own === "user";
+      return own === "playlist" && isAlbum === (kind === "albums");
+    });
   }
 
   #known(ids: readonly number[]): SoundCloudJson[] {

@@ -27,6 +27,15 @@ interface LoaderOptions extends ReadTrackOptions {
   readonly listEntriesMax: number;
 }
 
+/** What a search is asked for beside tracks, as the API names it. */
+type ListKind = "albums" | "playlists_without_albums" | "users";
+
+interface SearchWindow {
+  readonly query: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
 export interface FoundSet {
   readonly set: Members;
   readonly tracks: readonly FoundTrack[];
@@ -51,12 +60,13 @@ export class SoundCloudLoader {
     this.#playing = host.cache("playing", PLAYING_CACHE);
   }
 
-  async search(
-    { query, offset, limit }: { readonly query: string; readonly offset: number; readonly limit: number },
-    signal: AbortSignal,
-  ): Promise<FoundTrack[]> {
-    const json = await this.#api.get("/search/tracks", { signal, query: { q: query, offset, limit } });
-    return this.#readAll(collectionOf(json), limit);
+  async search(window: SearchWindow, signal: AbortSignal): Promise<FoundTrack[]> {
+    return this.#readAll(await this.#found("tracks", window, signal), window.limit);
+  }
+
+  /** Sets or users. */
+  async searchLists(kind: ListKind, window: SearchWindow, signal: AbortSignal): Promise<Members[]> {
+    return objectsOf(await this.#found(kind, window, signal), window.limit);
   }
 
   /** Resolves a page of soundcloud.com to an object with a `kind`. */
@@ -152,6 +162,14 @@ export class SoundCloudLoader {
     // Once one has failed, the others' results are not needed, and the signal ends them.
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
     return found;
+  }
+
+  async #found(
+    kind: "tracks" | ListKind,
+    { query, offset, limit }: SearchWindow,
+    signal: AbortSignal,
+  ): Promise<readonly unknown[]> {
+    return collectionOf(await this.#api.get(`/search/${kind}`, { signal, query: { q: query, offset, limit } }));
   }
 
   /** Entries that are not whole tracks are left out. */

@@ -61,4 +61,5 @@ export const SOUNDCLOUD_MANIFEST = {
       ],
     },
   ],
+  searchProviders: [{ source: "soundcloud", prefixes: ["scsearch:"] }],
 } as const satisfies BuiltinManifest;

@@ -9,7 +9,7 @@ import { SOUNDCLOUD_MANIFEST } from "./manifest.ts";
 import { SoundCloudPlayback } from "./playback.ts";
 import { SoundCloudSource } from "./source.ts";
 
-const { name, version, config, sources } = SOUNDCLOUD_MANIFEST;
+const { name, version, config, sources, searchProviders } = SOUNDCLOUD_MANIFEST;
 
 export default definePlugin({
   name,
@@ -31,5 +31,6 @@ export default definePlugin({
       load: (request) => source.load(request),
       resolve: (request) => source.resolve(request),
     });
+    host.addSearchProvider({ ...searchProviders[0], search: (request) => source.search(request) });
   },
 });

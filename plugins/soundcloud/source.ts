@@ -5,11 +5,15 @@ import {
   type Playable,
   type PluginHost,
   type ResolveRequest,
+  type SearchList,
+  type SearchRequest,
+  type SearchResult,
   type SourceAnswer,
   SourceError,
+  type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
-import { type Members, objectOf } from "../reading/json.ts";
+import { type Members, numberOf, objectOf } from "../reading/json.ts";
 import { parseIdentifier, parseLink, type SoundCloudRequest, type UserList } from "./identifier.ts";
 import { type FoundSet, type FoundUser, readUser, type SoundCloudLoader } from "./loader.ts";
 import { BLOCKED, NOT_AVAILABLE, ONLY_A_PREVIEW, type SoundCloudPlayback } from "./playback.ts";
@@ -24,6 +28,8 @@ const LIST_NAMES: Readonly<Record<UserList, string>> = {
   likes: "Liked by",
   reposts: "Reposted by",
 };
+
+const LIST_KINDS = { album: "albums", artist: "users", playlist: "playlists_without_albums" } as const;
 
 type RequestOfKind<Kind extends SoundCloudRequest["kind"]> = Extract<SoundCloudRequest, { readonly kind: Kind }>;
 
@@ -53,6 +59,28 @@ export class SoundCloudSource {
     return target === undefined ? { kind: "empty" } : this.#answer(target, signal);
   }
 
+  /** One request for each kind; SoundCloud suggests no texts here. */
+  async search({ query, types, signal }: SearchRequest): Promise<SearchResult | undefined> {
+    const parsed = parseIdentifier(query);
+    if (!this.#options.searchEnabled || parsed?.kind !== "search") return undefined;
+    if (parsed.query === "") return undefined;
+    const { loader } = this.#options;
+    const lists = async (
+      type: "album" | "artist" | "playlist",
+      read: (json: Members) => SearchList | undefined,
+    ): Promise<SearchList[]> => {
+      const found = types.includes(type) ? await loader.searchLists(LIST_KINDS[type], parsed, signal) : [];
+      return found.flatMap((json) => read(json) ?? []);
+    };
+    const [tracks, albums, artists, playlists] = await Promise.all([
+      types.includes("track") ? loader.search(parsed, signal) : [],
+      lists("album", foundSet),
+      lists("artist", foundUser),
+      lists("playlist", foundSet),
+    ]);
+    return { tracks: this.#listed(tracks), albums, artists, playlists };
+  }
+
   resolve(request: ResolveRequest): Promise<Playable> {
     return this.#options.playback.resolve(request);
   }
@@ -80,7 +108,12 @@ export class SoundCloudSource {
     if (!this.#options.searchEnabled) return undefined;
     if (parsed.query === "" || parsed.limit === 0) return { kind: "empty" };
     const found = await this.#options.loader.search(parsed, signal);
-    return { kind: "search", tracks: this.#ordered(this.#playable(found)).map(({ track }) => track) };
+    return { kind: "search", tracks: this.#listed(found) };
+  }
+
+  /** What a search is answered with. */
+  #listed(found: readonly FoundTrack[]): SourceTrack[] {
+    return this.#ordered(this.#playable(found)).map(({ track }) => track);
   }
 
   async #page({ url, isSet, secret }: RequestOfKind<"page">, signal: AbortSignal): Promise<SourceAnswer> {
@@ -127,7 +160,7 @@ export class SoundCloudSource {
       pluginInfo: {
         type: set.is_album === true ? "album" : "playlist",
         url: webAddressOf(set.permalink_url) ?? null,
-        artworkUrl: artworkOf(set.artwork_url) ?? artworkOf(set.calculated_artwork_url) ?? null,
+        artworkUrl: coverOf(set) ?? null,
         author: textOf(objectOf(set.user)?.username) ?? null,
         totalTracks,
       },
@@ -204,4 +237,32 @@ export class SoundCloudSource {
       return undefined;
     });
   }
+}
+
+function coverOf(set: Members): string | undefined {
+  return artworkOf(set.artwork_url) ?? artworkOf(set.calculated_artwork_url);
+}
+
+/** Undefined for what is no set, or has no page. */
+function foundSet(set: Members): SearchList | undefined {
+  const [name, url] = [textOf(set.title), webAddressOf(set.permalink_url)];
+  if (name === undefined || url === undefined || set.kind === "track") return undefined;
+  const author = textOf(objectOf(set.user)?.username);
+  return { name, url, artworkUrl: coverOf(set), author, totalTracks: numberOf(set.track_count) };
+}
+
+/** Named as the list that the user's page loads. */
+function foundUser(json: Members): SearchList | undefined {
+  const url = webAddressOf(json.permalink_url);
+  const user = readUser(json);
+  if (user === undefined || url === undefined) return undefined;
+  const { name } = user;
+  const artworkUrl = artworkOf(json.avatar_url);
+  return {
+    name: `${LIST_NAMES.tracks} ${name}`,
+    url,
+    artworkUrl,
+    author: name,
+    totalTracks: numberOf(json.track_count),
+  };
 }

@@ -138,3 +138,71 @@ describe("a user", () => {
     });
   });
 });
+
+describe("a search of several kinds", () => {
+  const AUTHOR = { author: "The Stand-ins", totalTracks: null };
+
+  test("each wanted kind is one request, and entries lead to what their page loads", async () => {
+    env.site.addSet(`${PAGE}/sets/album`, 906, [11, 12], {
+      is_album: true,
+      title: "The album",
+      artwork_url: "https://i1.sndcdn.com/a-large.jpg",
+    });
+    const bench = await env.bench();
+    const artworkUrl = "https://i1.sndcdn.com/a-original.jpg";
+    const album = { ...AUTHOR, type: "album", url: `${PAGE}/sets/album`, artworkUrl, totalTracks: 2 };
+    expect(await bench.search("scsearch:the")).toMatchObject({
+      albums: [{ name: "The album", pluginInfo: album }],
+      artists: [
+        {
+          name: "Tracks by The Stand-ins",
+          pluginInfo: {
+            ...AUTHOR,
+            type: "artist",
+            url: PAGE,
+            artworkUrl: "https://i1.sndcdn.com/avatars-000-original.jpg",
+          },
+        },
+      ],
+      playlists: [],
+      texts: [],
+    });
+    expect(await env.titles(bench, album.url)).toEqual(["Song 11", "Song 12"]);
+    const set = { ...AUTHOR, type: "playlist", url: `${PAGE}/sets/mix`, artworkUrl: null, totalTracks: 120 };
+    const { playlists, albums, tracks } = await bench.search("scsearch:set 901", ["playlist"]);
+    expect([playlists, albums, tracks.count]).toEqual([[{ name: "Set 901", pluginInfo: set }], [], 0]);
+    expect((await bench.search("scsearch:song", ["track"])).tracks.count).toBe(9);
+    const asked = env.site.server.requestsTo(API).map(({ path, query }) => [path, query.get("limit")]);
+    const searches = asked.filter(([path]) => path?.startsWith("/search"));
+    expect(
+      searches
+        .slice(0, 4)
+        .map(([path]) => path?.slice("/search/".length))
+        .sort(),
+    ).toEqual(["albums", "playlists_without_albums", "tracks", "users"]);
+    expect(searches.slice(4)).toEqual([
+      ["/search/playlists_without_albums", "10"],
+      ["/search/tracks", "10"],
+    ]);
+  });
+
+  test("nothing is asked where searches are off, without words, or for texts alone", async () => {
+    const off = await env.bench({ searchEnabled: "false" });
+    const on = await env.bench();
+    for (const found of [
+      await off.search("scsearch:the"),
+      await on.search("scsearch: "),
+      await on.search("scsearch:the", ["text"]),
+    ]) {
+      expect(found).toMatchObject({ albums: [], artists: [], playlists: [], texts: [] });
+    }
+    expect(env.asked("/search")).toBe(0);
+  });
+
+  test("entries of another form are left out", async () => {
+    const collection = [null, 7, { title: "No page" }, { kind: "track", title: "x", permalink_url: PAGE }, { id: 3 }];
+    env.site.server.fail({ at: /search/, outcome: { json: { collection } } });
+    const found = await (await env.bench()).search("scsearch:x");
+    expect(found).toMatchObject({ albums: [], artists: [], playlists: [] });
+  });
+});
