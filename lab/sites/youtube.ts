@@ -11,6 +11,9 @@ import { type PlayerScript, REVERSE_SCRIPT } from "./youtube/player-scripts.ts";
 import {
   continuationAnswer,
   deletedVideoRenderer,
+  foundChannels,
+  foundPlaylists,
+  type ListedList,
   lockupViewModel,
   mixAnswer,
   playlistAnswer,
@@ -19,7 +22,13 @@ import {
 } from "./youtube/shapes.ts";
 import { adtsSilence, webmTones } from "./youtube/songs.ts";
 
-const SITE_HOSTS = ["www.youtube.com", "music.youtube.com", "youtubei.googleapis.com"];
+const SUGGESTIONS_HOST = "suggestqueries-clients6.youtube.com";
+const SITE_HOSTS = ["www.youtube.com", "music.youtube.com", "youtubei.googleapis.com", SUGGESTIONS_HOST];
+const LISTS: readonly ListedList[] = [
+  { id: "PLsongs", title: "Playlist PLsongs", author: "Curator", count: 1234 },
+  { id: "OLAK5uy_album", title: "Album", author: "Artist", count: 3 },
+];
+const CHANNELS: ReadonlyMap<string, string> = new Map([["UC0123456789abcdefABCDEF", "Artist"]]);
 const PAGE_ENTRIES = 100;
 const SEGMENT_SECONDS = 4;
 const SEGMENTS = 3;
@@ -117,6 +126,7 @@ export class YoutubeSite {
     if (host === "provider.stand-in") return path === "/get_pot" ? provider() : undefined;
     if (host === "cipher.stand-in") return this.#cipher(request);
     if (path.startsWith("/youtubei/v1/")) return this.#innertube(request);
+    if (host === SUGGESTIONS_HOST) return suggestions(request.query.get("q") ?? "");
     return host === "www.youtube.com" ? this.#page(request) : undefined;
   }
 
@@ -172,7 +182,7 @@ export class YoutubeSite {
           from: request.from,
         });
       case "search":
-        return search(clientName, body.query ?? "");
+        return this.#search(clientName, body);
       case "browse":
         return this.#browse(clientName, body);
       case "next":
@@ -180,6 +190,11 @@ export class YoutubeSite {
       default:
         return undefined;
     }
+  }
+
+  #search(clientName: string, { query = "", params }: Posted): object {
+    if (params === "EgIQAw==") return foundPlaylists(LISTS, this.hasLockups);
+    return params === "EgIQAg==" ? foundChannels(CHANNELS) : search(clientName, query);
   }
 
   /** The answer to a body, for faults that spare some. */
@@ -268,6 +283,12 @@ function search(clientName: string, query: string): object {
   }
   const found = VIDEOS.filter(({ state }) => state === "playable" || state === "live");
   return searchAnswer(clientName, found);
+}
+
+/** A call of a script, as its search field asks for it. */
+function suggestions(words: string): SiteAnswer {
+  const entries = [`${words} live`, `${words} [remix]`].map((text) => [text, 0, [512, 433]]);
+  return { text: `window.google.ac.h(${JSON.stringify([words, entries, { k: 1, q: "x" }])})` };
 }
 
 function mix(clientName: string, { playlistId = "" }: Posted): object {

@@ -25,6 +25,7 @@ export const YOUTUBE_MANIFEST = {
       words: [{ length: 11 }, { startsWith: "PL" }, { startsWith: "UU" }],
     },
   ],
+  searchProviders: [{ source: "youtube", prefixes: ["ytsearch:", "ytmsearch:"] }],
   siteHosts: ["youtube.com", "googlevideo.com", "youtubei.googleapis.com"],
   userAgent: CHROME,
   aliases: [{ name: "youtube-plugin", version: FOLLOWED_VERSION }],

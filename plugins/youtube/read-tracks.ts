@@ -14,7 +14,7 @@ const VIDEO_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 const MIX_MEMBERS: ReadonlySet<string> = new Set(["playlistPanelVideoRenderer"]);
 /** Advertisements, and what YouTube thinks one might like too. */
-const ASIDE: ReadonlySet<string> = new Set([
+export const ASIDE: ReadonlySet<string> = new Set([
   ...["shelfRenderer", "reelShelfRenderer", "richShelfRenderer", "horizontalCardListRenderer", "adSlotRenderer"],
   ...["secondaryContents", "secondarySearchContainerRenderer", "gridShelfViewModel", "engagementPanels"],
 ]);
@@ -106,7 +106,7 @@ function readLockup(entry: unknown): SourceTrack | undefined {
  * The first part that links to a channel; with several artists their names are in a dialogue. A channel without a link
  * has a row of its own above those with views and age, which are all that there is in the lists of a channel.
  */
-function lockupAuthor(view: unknown): string | undefined {
+export function lockupAuthor(view: unknown): string | undefined {
   const rows = findMembers(member(view, "metadata"), new Set(["metadataParts"]), { countMax: 10 })
     .map(({ value }) => list(value).slice(0, 20))
     .filter((parts) => parts.length > 0);

@@ -11,13 +11,14 @@ import { Playback } from "./playback.ts";
 import { PlayerScripts } from "./player-script.ts";
 import { RemoteCipher } from "./remote-cipher.ts";
 import { ScriptUnlocker, type Solver } from "./script-unlocker.ts";
+import { Searches } from "./searches.ts";
 import { OriginTokens } from "./tokens.ts";
 
 type CreateSolver = (host: Pick<Host, "clock" | "pool">) => Solver;
 
 /** `createSolver`: called twice for each life of the plugin. */
 export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof YOUTUBE_MANIFEST)["config"]> {
-  const { name, version, config, aliases, sources } = YOUTUBE_MANIFEST;
+  const { name, version, config, aliases, sources, searchProviders } = YOUTUBE_MANIFEST;
   return definePlugin({
     name,
     version,
@@ -61,6 +62,8 @@ export function createYoutubePlugin(createSolver: CreateSolver): Plugin<(typeof 
           resolve: (request) => playback.resolve(request),
         });
       }
+      const searches = new Searches({ host, innertube, clients, catalogue });
+      host.addSearchProvider({ ...searchProviders[0], search: (request) => searches.search(request) });
     },
   });
 }

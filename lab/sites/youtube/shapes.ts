@@ -139,6 +139,76 @@ export function searchAnswer(clientName: string, videos: readonly ListedVideo[])
   return { contents: { twoColumnSearchResultsRenderer: { primaryContents } } };
 }
 
+export interface ListedList {
+  readonly id: string;
+  readonly title: string;
+  readonly author: string;
+  readonly count: number;
+}
+
+/** What a search with a filter for playlists finds; `lockups`: as WEB has it of late, where some are albums. */
+export function foundPlaylists(lists: readonly ListedList[], lockups: boolean): object {
+  return wrapped(lists.map(lockups ? listLockup : playlistRenderer));
+}
+
+/** What a search with a filter for channels finds: the names by their id. */
+export function foundChannels(names: ReadonlyMap<string, string>): object {
+  return wrapped(
+    Array.from(names, ([channelId, title]) => ({
+      channelRenderer: {
+        channelId,
+        title: { simpleText: title },
+        thumbnail: { thumbnails: [{ url: "//yt3.ggpht.com/a=s88" }, { url: "//yt3.ggpht.com/a=s176" }] },
+      },
+    })),
+  );
+}
+
+function wrapped(contents: readonly object[]): object {
+  return { contents: { sectionListRenderer: { contents: [{ itemSectionRenderer: { contents } }] } } };
+}
+
+function playlistRenderer({ id, title, author, count }: ListedList): object {
+  return {
+    playlistRenderer: {
+      playlistId: id,
+      title: { simpleText: title },
+      longBylineText: runs(author),
+      thumbnails: [thumbnails(id)],
+      videoCount: String(count),
+    },
+  };
+}
+
+function listLockup({ id, title, author, count }: ListedList): object {
+  const badge = { text: `${count.toLocaleString("en")} videos`, badgeStyle: "THUMBNAIL_OVERLAY_BADGE_STYLE_DEFAULT" };
+  const channel = { onTap: { innertubeCommand: { browseEndpoint: { browseId: "UCchannelchannel" } } } };
+  const parts = [{ text: { content: author, commandRuns: [channel] } }, { text: { content: "Playlist" } }];
+  const isAlbum = id.startsWith("OLAK5uy_");
+  return {
+    lockupViewModel: {
+      contentId: id,
+      contentType: `LOCKUP_CONTENT_TYPE_${isAlbum ? "ALBUM" : "PLAYLIST"}`,
+      contentImage: {
+        collectionThumbnailViewModel: {
+          primaryThumbnail: {
+            thumbnailViewModel: {
+              image: { sources: [{ url: `https://i.ytimg.com/vi/${id}/hqdefault.jpg`, width: 336 }] },
+              overlays: [{ thumbnailOverlayBadgeViewModel: { thumbnailBadges: [{ thumbnailBadgeViewModel: badge }] } }],
+            },
+          },
+        },
+      },
+      metadata: {
+        lockupMetadataViewModel: {
+          title: { content: title },
+          metadata: { contentMetadataViewModel: { metadataRows: [{ metadataParts: parts }] } },
+        },
+      },
+    },
+  };
+}
+
 const ASIDE: ListedVideo = { id: "advertise00", title: "Buy this", author: "Shop", seconds: 30 };
 
 interface ListedPage {

@@ -2,7 +2,14 @@
 // node plays pass, and so do those for searches of several kinds and lyrics.
 
 import { once } from "node:events";
-import { LavalinkManager, type LavalinkNode, type SearchPlatform, type Track } from "lavalink-client";
+import {
+  LavalinkManager,
+  type LavalinkNode,
+  type LavaSearchType,
+  type LavaSrcSearchPlatformBase,
+  type SearchPlatform,
+  type Track,
+} from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { lrclibEntry } from "../../../lab/sites/lrclib.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
@@ -61,9 +68,23 @@ it.each<[string, { readonly query: string; readonly source?: SearchPlatform }]>(
   expect(tracks[0]?.info).toMatchObject({ sourceName });
 });
 
+it.each<[LavaSrcSearchPlatformBase, string, object]>([
+  [
+    "ytsearch",
+    "first song",
+    { playlists: [{ info: { name: "Playlist PLsongs" } }, {}], artists: [{}], texts: [{}, {}] },
+  ],
+  ["spsearch", "rooms", { albums: [{ info: { name: "Rooms" }, pluginInfo: { type: "album" } }] }],
+  ["dzsearch", "a", { albums: [{ info: { name: "Al" } }], artists: [{ pluginInfo: { author: "A" } }] }],
+  ["amsearch", "p", { playlists: [{ pluginInfo: { author: "Owner" } }], texts: [{ text: "p live" }] }],
+])("lavalink-client searches for several kinds with %s", async (source, query, expected) => {
+  const types: LavaSearchType[] = ["track", "album", "artist", "playlist", "text"];
+  expect(await node().lavaSearch({ query, source, types }, USER)).toMatchObject(expected);
+});
+
 it("lavalink-client searches for several kinds, and finds tracks where a source has no others", async () => {
-  const found = await node().lavaSearch({ query: "first song", source: "ytsearch" }, USER);
-  expect(found.tracks[0]?.info).toMatchObject({ sourceName: "youtube" });
+  const found = await node().lavaSearch({ query: "harbour", source: "tdsearch" }, USER);
+  expect(found.tracks[0]?.info).toMatchObject({ sourceName: "tidal" });
   expect(found).toMatchObject({ albums: [], artists: [], playlists: [], texts: [] });
   expect((await node().lavaSearch({ query: "x", source: "ytsearch", types: ["album"] }, USER)).tracks).toEqual([]);
 });
