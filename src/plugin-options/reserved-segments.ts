@@ -6,6 +6,7 @@ export const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([
   "decodetrack",
   "decodetracks",
   "info",
+  "lavasrc",
   "loadsearch",
   "loadtracks",
   "lyrics",

@@ -11,6 +11,7 @@ import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
+import { lavaSrcRoutes } from "../api/lavasrc-routes.ts";
 import { loadRoutes } from "../api/load-routes.ts";
 import { lyricsRoutes } from "../api/lyrics-routes.ts";
 import { type Metrics, metricsRoutes } from "../api/metrics-route.ts";
@@ -106,6 +107,7 @@ export class Api {
       ...sourceRoutes(context),
       ...supportRoutes(context),
       ...youtubeRoutes(context),
+      ...lavaSrcRoutes(context),
       ...searchRoutes(context),
       ...lyricsRoutes(context),
     ];

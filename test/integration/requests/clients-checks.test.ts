@@ -104,3 +104,27 @@ it("lavalink-client gets the lyrics of a track, and of the track of its player",
   await node().updatePlayer({ guildId: GUILD, playerOptions: { track: { encoded: track.encoded ?? "" } } });
   expect(await node().lyrics.getCurrent(GUILD)).toMatchObject(lyrics);
 });
+
+it("LavaSrc's route changes options of Spotify while it runs, and refuses other programs for yt-dlp", async () => {
+  const { host, port } = all.env.node.address;
+  const ask = async (method: string, path: string, body?: object) => {
+    const headers = { authorization: TEST_PASSWORD, "content-type": "application/json" };
+    const answer = await fetch(`http://${host}:${port}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const config = { spotify: { preferPartnerApi: true }, appleMusic: {}, deezer: { arl: "x" } };
+  expect(await ask("PATCH", "/v4/lavasrc/config", config)).toEqual({ status: 200, text: "" });
+  const plugins = JSON.parse((await ask("GET", "/v4/tonearm/plugins")).text) as {
+    name: string;
+    changedOptions: string[];
+  }[];
+  const changed = plugins.flatMap(({ name, changedOptions }) => changedOptions.map((option) => `${name}.${option}`));
+  expect(changed).toEqual(["spotify.preferPartnerApi"]);
+  expect((await node().search({ query: "rooms", source: "spsearch" }, USER)).loadType).not.toBe("error");
+  const refused = await ask("PATCH", "/v4/lavasrc/config", { ytdlp: { path: "/bin/sh" } });
+  expect(refused).toMatchObject({ status: 400, text: expect.stringContaining("can only be set in the configuration") });
+});

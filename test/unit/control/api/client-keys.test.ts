@@ -176,6 +176,7 @@ describe("by its role", () => {
     ["POST", "/routeplanner/free/all", "operator"],
     ["POST", "/v4/tonearm/plugins/x/reload", "operator"],
     ["PATCH", "/v4/tonearm/plugins/x/options", "operator"],
+    ["PATCH", "/v4/lavasrc/config", "operator"],
     ["GET", "/youtube", "operator"],
     ["GET", "/youtube/oauth/x", "operator"],
     ["POST", "/youtube", "operator"],

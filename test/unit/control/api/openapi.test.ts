@@ -248,6 +248,8 @@ describe("real answers are as it says", () => {
     for (const name of ["songs", "off"]) await ask("PATCH", `/v4/tonearm/plugins/${name}/options`, { of, body });
     await ask("PATCH", "/v4/tonearm/plugins/none/options", { body });
     await ask("PATCH", "/v4/tonearm/plugins/none/options", { body: "[]" });
+    for (const own of [body, { spotify: { spDc: "x" } }]) await ask("PATCH", "/v4/lavasrc/config", { of, body: own });
+    await ask("PATCH", "/v4/lavasrc/config", { body: "[]" });
     await of.close();
   });
 
