@@ -48,8 +48,6 @@ export class JioSaavnSource {
   constructor(host: PluginHost<JioSaavnOptions>) {
     this.#host = host;
     this.#media = host.cache("media", MEDIA);
-    if (host.options.apiURL !== undefined)
-      host.log.info("plugins.jiosaavn.apiURL has no effect: JioSaavn itself is asked");
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
