@@ -197,7 +197,8 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
   },
 ];
 
-function isTrue(tree: PlainTree | undefined): boolean {
+/** Whether it is a text that means yes. */
+export function isTrue(tree: PlainTree | undefined): boolean {
   return typeof tree === "string" && parseFlag(tree) === true;
 }
 

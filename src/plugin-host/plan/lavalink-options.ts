@@ -30,10 +30,11 @@ export function takeLavalinkOptions(
       const type = schema[name];
       const value = treeAt(all, [...path, name]);
       if (type === undefined || value === undefined || replaced.has(canonicalName(name))) continue;
+      // Left blank, as in an example; a list may be meant to be empty.
+      if (typeof value === "string" && value.trim() === "" && type.type !== "texts") continue;
       const { problems } = readOptions({ [name]: type }, { [name]: value }, { path: ["plugins", ...path].join(".") });
       if (problems === undefined) options[name] = value;
-      // An empty text is nothing.
-      else if (value !== "") warnings.push(...problems.map((problem) => `${problem}; the default is used`));
+      else warnings.push(...problems.map((problem) => `${problem}; the default is used`));
     }
   }
   return { options, warnings };

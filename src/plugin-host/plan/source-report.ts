@@ -2,12 +2,12 @@
 // those that are off with the switch that turns each on, and the services that the configuration asks for and that are
 // not there. Main thread; used by node.ts.
 
-import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts";
+import { BUILTIN_PLUGINS, type BuiltinPlugin, isTrue } from "../../../plugins/builtin.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import type { MirroredSource } from "../../control/sources/mirror-providers.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
-import { hasText, type PlainTree } from "../../lib/plain-tree.ts";
+import { hasText } from "../../lib/plain-tree.ts";
 import type { AbsentSource } from "../manage/absent-sources.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
@@ -178,10 +178,6 @@ function ignoredOptions({ plugins }: NodeConfig, present: readonly string[]): st
     const isOn = source === undefined || (flag === undefined ? present.includes(source) : isTrue(flag));
     return isOn && (isFlag ? isTrue(value) : hasText(value)) ? [["plugins", ...path].join(".")] : [];
   });
-}
-
-function isTrue(tree: PlainTree | undefined): boolean {
-  return typeof tree === "string" && parseFlag(tree) === true;
 }
 
 function missingServices(options: ReportOptions, present: readonly string[]): string[] {

@@ -82,7 +82,11 @@ describe("a built-in plugin", () => {
     const replaced = first("plugins: { lavasrc.songs.limit: 51, songs.limit: 7 }");
     expect(replaced).toMatchObject({ problem: undefined, warnings: [] });
     expect(replaced?.optionsOf("songs")).toEqual({ limit: "7" });
-    expect(first("plugins.lavasrc.songs.limit: ''")).toMatchObject({ problem: undefined, warnings: [] });
+    for (const blank of ["''", "' '"]) {
+      const songs = first(`plugins.lavasrc.songs.limit: ${blank}`);
+      expect(songs).toMatchObject({ problem: undefined, warnings: [] });
+      expect(songs?.optionsOf("songs")).toEqual({});
+    }
     expect(first("plugins.songs.limit: 51")?.problem).toContain("plugins.songs.limit: expected a whole number");
     expect(first("plugins.lavasrc.songs.limit: 50")?.optionsOf("songs")).toEqual({ limit: "50" });
   });
