@@ -12,7 +12,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { addressOf, webAddressIn } from "../reading/address.ts";
 import { type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
-import { AudiusApi } from "./api.ts";
+import { AudiusApi, StrangeError } from "./api.ts";
 import { AUDIUS_MANIFEST } from "./manifest.ts";
 
 const SITE = "https://audius.co";
@@ -76,7 +76,8 @@ export class AudiusSource {
       const url = await this.#api.stream(identifier, signal);
       return { kind: "link", url: url.href, variant: "mp3" };
     } catch (error) {
-      if (!(error instanceof SourceError) || error.kind !== "unavailable") throw error;
+      const isOwn = error instanceof SourceError && !(error instanceof StrangeError);
+      if (!isOwn || error.kind !== "unavailable") throw error;
       throw new SourceError("unavailable", NOT_FOR_ALL, { cause: error });
     }
   }
@@ -100,7 +101,8 @@ export class AudiusSource {
     const found = await this.#api.get(path, { signal, query: { limit: USER_TRACKS } });
     const tracks = readTracks(found);
     const author = tracks[0]?.author ?? handle;
-    const pluginInfo = { type: "artist", url: `${SITE}/${handle}`, author, totalTracks: tracks.length };
+    const url = `${SITE}/${handle}`;
+    const pluginInfo = { type: "artist", url, artworkUrl: null, author, totalTracks: tracks.length };
     return tracks.length === 0
       ? { kind: "empty" }
       : { kind: "playlist", name: `${author}'s tracks`, tracks, pluginInfo };

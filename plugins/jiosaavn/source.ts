@@ -48,8 +48,6 @@ export class JioSaavnSource {
   constructor(host: PluginHost<JioSaavnOptions>) {
     this.#host = host;
     this.#media = host.cache("media", MEDIA);
-    if (host.options.apiURL !== undefined)
-      host.log.info("plugins.jiosaavn.apiURL has no effect: JioSaavn itself is asked");
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
@@ -82,11 +80,18 @@ export class JioSaavnSource {
     }
     if (media.encryptedUrl === undefined) throw new SourceError("unavailable", NO_AUDIO);
     const bitrates = media.isHigh && variant !== "128" ? ["320", "128"] : ["128"];
+    let trouble = new SourceError("unavailable", NO_AUDIO);
     for (const bitrate of bitrates) {
-      const link = await this.#link(media.encryptedUrl, bitrate, signal);
-      if (link !== undefined) return link;
+      try {
+        const link = await this.#link(media.encryptedUrl, bitrate, signal);
+        if (link !== undefined) return link;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof SourceError)) throw error;
+        trouble = error;
+      }
     }
-    throw new SourceError("unavailable", NO_AUDIO);
+    throw trouble;
   }
 
   async #page(
@@ -149,7 +154,8 @@ export class JioSaavnSource {
     const found = songs.length > 0 ? songs : await this.#ofSameArtists(id, signal);
     const tracks = this.#tracks(found.slice(0, limit), false);
     if (tracks.length === 0) return { kind: "empty" };
-    const pluginInfo = { type: "recommendations", author: "Saavn Editor", totalTracks: tracks.length };
+    const shown = { type: "recommendations", url: null, artworkUrl: null, author: "Saavn Editor" };
+    const pluginInfo = { ...shown, totalTracks: tracks.length };
     return { kind: "playlist", name: "JioSaavn Recommendations", tracks, pluginInfo };
   }
 

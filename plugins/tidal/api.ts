@@ -51,16 +51,19 @@ type Login = { readonly token: string } | { readonly refusal: string };
 
 export class TidalApi {
   readonly #host: PluginHost<TidalOptions>;
+  readonly #countryCode: string;
   readonly #logins: Cache<Login>;
 
-  constructor(host: PluginHost<TidalOptions>) {
+  /** `countryCode`: of the catalogue that is asked (ISO 3166). */
+  constructor(host: PluginHost<TidalOptions>, countryCode: string) {
     this.#host = host;
+    this.#countryCode = countryCode;
     this.#logins = host.cache("token", { ttlMs: TOKEN_LIFE_S * 1000, entriesMax: 1 });
   }
 
   /** Rejects with a SourceError: `not-found` for 404, `changed` for what is no document. */
   async get(path: string, query: Query, signal: AbortSignal): Promise<TidalDocument> {
-    const whole = { countryCode: this.#host.options.countryCode.toUpperCase(), ...query };
+    const whole = { countryCode: this.#countryCode, ...query };
     for (let count = 0; count < 2; count++) {
       const token = await this.#token(signal);
       const document = await this.#ask(`${API}${path}`, { query: whole, token, signal });

@@ -12,6 +12,7 @@ import { type Query, TidalApi, type TidalDocument, type TidalOptions } from "./a
 import { parseIdentifier } from "./identifier.ts";
 import { pageOf, TidalResources, textAttribute } from "./resources.ts";
 
+const COUNTRY = "US";
 const TRACKS_MAX = 1000;
 /** A page has 20 tracks, and pages can only be asked one after the other. A load ends after 20 s. */
 const PAGES_MAX = 50;
@@ -37,9 +38,11 @@ export class TidalSource {
   #searchesByPath = false;
 
   constructor(host: PluginHost<TidalOptions>) {
-    if (!/^[a-z]{2}$/i.test(host.options.countryCode)) throw new Error("countryCode: expected two letters, such as US");
     this.#host = host;
-    this.#api = new TidalApi(host);
+    const written = host.options.countryCode.trim().toUpperCase() || COUNTRY;
+    const country = /^[A-Z]{2}$/.test(written) ? written : COUNTRY;
+    if (country !== written) host.log.warn(`countryCode is not two letters (ISO 3166): ${COUNTRY} is used`);
+    this.#api = new TidalApi(host, country);
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
@@ -112,7 +115,7 @@ export class TidalSource {
       kind: "playlist",
       name: "Tidal Recommendations",
       tracks,
-      pluginInfo: { type: "recommendations", totalTracks },
+      pluginInfo: { type: "recommendations", url: null, artworkUrl: null, author: null, totalTracks },
     };
   }
 

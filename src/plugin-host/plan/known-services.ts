@@ -83,5 +83,28 @@ export const SOURCE_FLAGS: readonly { readonly path: readonly string[]; readonly
   { path: ["dunctebot", "sources"], names: { getyarn: "getyarn.io", tts: "speak" } },
 ];
 
+/**
+ * Options of Lavalink's plugins that nothing here reads, below `plugins`. `source`: only where it is on. `isFlag`: only
+ * where it is true.
+ */
+export const IGNORED_OPTIONS: readonly {
+  readonly path: readonly string[];
+  readonly source?: string;
+  readonly isFlag?: boolean;
+}[] = [
+  ...["spotify", "deezer", "youtube", "yandexmusic", "vkmusic"].map((name) => ({
+    path: ["lavasrc", "lyrics-sources", name],
+    isFlag: true,
+  })),
+  ...Object.entries({
+    spotify: ["countryCode", "resolveArtistsInSearch", "preferAnonymousToken"],
+    deezer: ["masterDecryptionKey", "arl", "formats"],
+    tidal: ["token"],
+    jiosaavn: ["decryption"],
+  }).flatMap(([source, names]) => names.map((name) => ({ path: ["lavasrc", source, name], source }))),
+  ...["yandexmusic", "vkmusic", "qobuz", "youtube"].map((source) => ({ path: ["lavasrc", source], source })),
+  { path: ["jiosaavn", "apiURL"] },
+];
+
 /** By name in relaxed spelling. */
 type Names = Record<string, string>;

@@ -2,7 +2,7 @@
 // those that are off with the switch that turns each on, and the services that the configuration asks for and that are
 // not there. Main thread; used by node.ts.
 
-import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts";
+import { BUILTIN_PLUGINS, type BuiltinPlugin, isTrue } from "../../../plugins/builtin.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import type { MirroredSource } from "../../control/sources/mirror-providers.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
@@ -13,6 +13,7 @@ import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
 import {
   FURTHER_PAGES,
+  IGNORED_OPTIONS,
   LAVALINK_NAMES,
   SERVICES_WITHOUT_SOURCE,
   SITES_OF_YTDLP,
@@ -69,14 +70,17 @@ export function reportSources(
   ];
   const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
   const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
+  const ignored = ignoredOptions(config, present);
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...mirrored.map(mirrorLine),
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
-    ...[...unreadableSwitches(options), ...missingServices(options, present)].map((message) => ({
-      level: "warn" as const,
-      message,
-    })),
+    ...(ignored.length > 0 ? [{ level: "info" as const, message: `no effect in Tonearm: ${ignored.join(", ")}` }] : []),
+    ...[
+      ...unreadableSwitches(options),
+      ...plans.flatMap(({ warnings = [] }) => warnings),
+      ...missingServices(options, present),
+    ].map((message) => ({ level: "warn" as const, message })),
   ];
 }
 
@@ -153,12 +157,26 @@ function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins"
   return youtube === true && !isConfigured && !isNamed && isPlanned;
 }
 
-/** Of the built-in plugins. */
+/** Of the built-in plugins, and of the sources of Lavalink's. */
 function unreadableSwitches({ config, builtins = BUILTIN_PLUGINS }: ReportOptions): string[] {
-  return builtins.flatMap(({ manifest: { name } }) => {
-    const enabled = treeAt(config.plugins.options.reveal(), [name, "enabled"]) ?? "";
-    const isReadable = enabled === "" || (typeof enabled === "string" && parseFlag(enabled) !== undefined);
-    return isReadable ? [] : [`plugins.${name}.enabled: expected true or false; leaving it out`];
+  const own = builtins.map(({ manifest: { name } }) => {
+    const path = [name, "enabled"];
+    return { key: `plugins.${path.join(".")}`, value: treeAt(config.plugins.options.reveal(), path) ?? "" };
+  });
+  return [...own, ...sourceFlags(config)].flatMap(({ key, value }) => {
+    const isReadable = value === "" || (typeof value === "string" && parseFlag(value) !== undefined);
+    return isReadable ? [] : [`${key}: expected true or false; leaving it out`];
+  });
+}
+
+/** The paths of options that other nodes have and that are set for sources that are there. */
+function ignoredOptions({ plugins }: NodeConfig, present: readonly string[]): string[] {
+  const options = plugins.options.reveal();
+  return IGNORED_OPTIONS.flatMap(({ path, source, isFlag = false }) => {
+    const value = treeAt(options, path);
+    const flag = treeAt(options, ["lavasrc", "sources", source ?? ""]);
+    const isOn = source === undefined || (flag === undefined ? present.includes(source) : isTrue(flag));
+    return isOn && (isFlag ? isTrue(value) : hasText(value)) ? [["plugins", ...path].join(".")] : [];
   });
 }
 
@@ -188,15 +206,20 @@ function askedServices({ sources, plugins }: NodeConfig): { readonly key: string
   const asked = Object.entries({ youtube, vimeo, nico, ...sources.former }).filter(([, isAsked]) => isAsked);
   return [
     ...asked.map(([name]) => ({ key: `lavalink.server.sources.${name}`, name: LAVALINK_NAMES[name] ?? name })),
-    ...SOURCE_FLAGS.flatMap(({ path, names }) => {
-      const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
-      return flags.flatMap(([written, value]) => {
-        if (typeof value !== "string" || parseFlag(value) !== true) return [];
-        const name = canonicalName(written);
-        return [{ key: ["plugins", ...path, written.slice(0, NAME_LENGTH_MAX)].join("."), name: names[name] ?? name }];
-      });
-    }),
+    ...sourceFlags({ plugins }).flatMap(({ key, name, value }) => (isTrue(value) ? [{ key, name }] : [])),
   ];
+}
+
+/** The switches of the sources of Lavalink's plugins, as written. */
+function sourceFlags({ plugins }: Pick<NodeConfig, "plugins">) {
+  return SOURCE_FLAGS.flatMap(({ path, names }) => {
+    const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
+    return flags.map(([written, value]) => {
+      const name = canonicalName(written);
+      const key = ["plugins", ...path, written.slice(0, NAME_LENGTH_MAX)].join(".");
+      return { key, name: names[name] ?? name, value };
+    });
+  });
 }
 
 /** The hosts of a site's pages: names further below it may serve files, which `http` plays. */
