@@ -10,7 +10,7 @@ import {
   readPlaylist,
   readRecommendations,
   readSearch,
-  readTrackUnion,
+  readTrack,
 } from "../../../plugins/spotify/read-pathfinder.ts";
 import { readApiAlbum, readApiSearch, readApiTrack } from "../../../plugins/spotify/read-web-api.ts";
 import { troubleWith } from "../../support/plugin-bench.ts";
@@ -73,28 +73,24 @@ describe("a member of any type in any place is read as missing by", () => {
   test.each<[string, unknown, (value: Members) => unknown]>([
     ["embedded tracks", { ...EMBEDDED, uri: ENTRY.uri }, (value) => readEmbedTrack(value, "1")],
     ["embedded lists", EMBEDDED, (value) => readEmbedList(value, ALBUM, LIMITS)],
-    ["tracks", { trackUnion: SONG }, readTrackUnion],
+    ["tracks", SONG, readTrack],
     [
       "playlists",
-      { playlistV2: { name: "P", content: { totalCount: 1, items: [{ itemV2: { data: SONG } }] } } },
+      { name: "P", content: { totalCount: 1, items: [{ itemV2: { data: SONG } }] } },
       (value) => readPlaylist(value, LIMITS),
     ],
     [
       "albums",
-      { albumUnion: { name: "P", tracksV2: { totalCount: 1, items: [{ track: SONG }] } } },
+      { name: "P", tracksV2: { totalCount: 1, items: [{ track: SONG }] } },
       (value) => readAlbum(value, LIMITS),
     ],
     [
       "artists",
-      { artistUnion: { profile: { name: "A" }, discography: { topTracks: { items: [{ track: SONG }] } } } },
+      { profile: { name: "A" }, discography: { topTracks: { items: [{ track: SONG }] } } },
       (value) => readArtist(value, LIMITS),
     ],
-    ["searches", { searchV2: { tracksV2: { items: [{ item: { data: SONG } }] } } }, readSearch],
-    [
-      "recommendations",
-      { internalLinkRecommenderTrack: { items: [{ content: { data: SONG } }] } },
-      readRecommendations,
-    ],
+    ["searches", { tracksV2: { items: [{ item: { data: SONG } }] } }, readSearch],
+    ["recommendations", { items: [{ content: { data: SONG } }] }, readRecommendations],
     [
       "searches of the Web API",
       { tracks: { items: [{ id: "1", name: "T", artists: [{ name: "A" }], album: {} }] } },
