@@ -147,7 +147,7 @@ export class Pathfinder {
           "spotify-app-version": this.#host.options.appVersion,
         },
       });
-    return patiently(this.#host, send, signal);
+    return patiently(this.#host, send, { signal });
   }
 }
 

@@ -9,12 +9,12 @@ const PAUSE_MS_MAX = 3000;
 export async function patiently(
   { http, clock }: Pick<PluginHost, "http" | "clock">,
   send: () => Promise<HttpAnswer>,
-  signal: AbortSignal,
+  { signal, timeMsMax = PAUSE_MS_MAX }: { readonly signal: AbortSignal; readonly timeMsMax?: number },
 ): Promise<HttpAnswer> {
   const answer = await send();
   if (answer.status !== 429) return answer;
   const { retryAfterMs = Number.POSITIVE_INFINITY } = http.statusError(answer);
-  if (retryAfterMs > PAUSE_MS_MAX) return answer;
+  if (retryAfterMs > Math.min(timeMsMax, PAUSE_MS_MAX)) return answer;
   await clock.sleep(retryAfterMs, signal);
   return send();
 }

@@ -109,7 +109,7 @@ export class WebApi {
     const headers = { authorization: `Bearer ${token}` };
     const send = (): Promise<HttpAnswer> =>
       http.request(`${API}/${path}`, { signal, query, headers, timeoutMs: this.#timeUntil(endMs) });
-    const answer = await patiently(this.#host, send, signal);
+    const answer = await patiently(this.#host, send, { signal, timeMsMax: this.#timeUntil(endMs) });
     const { status } = answer;
     if (status === 401) return undefined;
     // Ids are all that is asked for there.

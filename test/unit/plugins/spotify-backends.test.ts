@@ -1,6 +1,6 @@
 // What the spotify plugin does when one of its backends fails, and how it pages through long lists.
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import {
   embedPage,
   SPOTIFY_ALBUM_ID,
@@ -12,6 +12,7 @@ import {
 } from "../../../lab/sites/spotify.ts";
 import { SPOTIFY_MANIFEST } from "../../../plugins/spotify/manifest.ts";
 import { oneTimePassword } from "../../../plugins/spotify/one-time-password.ts";
+import { systemClock, type Timer } from "../../../src/lib/clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { troubleWith } from "../../support/plugin-bench.ts";
 import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
@@ -29,6 +30,11 @@ function offsets(): number[] {
   return env.site.server
     .requestsTo(PLAYER)
     .map(({ body }) => (JSON.parse(body) as { variables: { offset: number } }).variables.offset);
+}
+
+/** Searches that each find one song. */
+function queries(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `spsearch:${" ".repeat(index)}hall`);
 }
 
 // Long lists
@@ -98,10 +104,18 @@ test("where all the rest of a list cannot be loaded, its number is not known", a
 
 test("a further page that is limited for a short time is requested again", async () => {
   env.site.addPlaylist(LONG, 300);
-  const limited = { status: 429, headers: { "retry-after": "0" }, json: {} };
+  const pausesMs: number[] = [];
+  // Time passes as always, but for the pause.
+  const after = (delayMs: number, callback: () => void): Timer => {
+    if (delayMs === 2000) pausesMs.push(delayMs);
+    return systemClock.after(delayMs === 2000 ? 0 : delayMs, callback);
+  };
+  await env.restart({}, { clock: { now: () => systemClock.now(), epochMs: () => systemClock.epochMs(), after } });
+  const limited = { status: 429, headers: { "retry-after": "2" }, json: {} };
   env.site.server.fail({ at: V2, outcome: limited, times: 1 });
   expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(300);
   expect(offsets()).toEqual([100, 100, 200]);
+  expect(pausesMs).toEqual([2000]);
 });
 
 test("a total that is too low does not end a list whose pages come full", async () => {
@@ -249,7 +263,7 @@ test("an expired token of many requests that are on their way is no failure of t
     if (waiting === 12) release();
     await allAsked;
   };
-  const found = await Promise.all(Array.from({ length: 12 }, () => env.loadTracks("spsearch:hall of")));
+  const found = await Promise.all(queries(12).map((query) => env.loadTracks(query)));
   expect(found.every((tracks) => tracks.length === 1)).toBe(true);
   expect(env.bench.lines.filter(({ message }) => message.includes("circuit breaker"))).toEqual([]);
   expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(2);
@@ -270,7 +284,7 @@ test("many requests that find the present address gone agree on the former one",
     await allAsked;
     return { status: 404, json: {} };
   };
-  const found = await Promise.all(Array.from({ length: 8 }, () => env.loadTracks("spsearch:hall of")));
+  const found = await Promise.all(queries(8).map((query) => env.loadTracks(query)));
   expect(found.map((tracks) => tracks.length)).toEqual(Array(8).fill(1));
   await env.load("spsearch:song 1");
   expect(env.site.server.requestsTo(PLAYER).at(-1)?.path).toBe("/pathfinder/v1/query");
@@ -302,6 +316,8 @@ test.each([
     { json: { data: { playlistV2: { content: { items: [{ item: {} }] } } } } },
   ],
 ])("%s is an error, and a failure of its backend", async (_name, at, outcome) => {
+  const clock = new FakeClock();
+  await env.restart({}, { clock });
   await env.load("spsearch:hall of");
   env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "" } });
   env.site.server.fail({ at: V2, outcome: { status: 404, json: {} } });
@@ -309,10 +325,9 @@ test.each([
   env.site.server.fail({ at, outcome });
   const trouble = await troubleWith(env.load(`${PAGE}/playlist/${SPOTIFY_PLAYLIST_ID}`));
   expect(trouble.severity).toBe("suspicious");
-  await vi.waitFor(() => {
-    const failed = env.bench.backends.filter(({ name }) => /: (playlist|fetchPlaylist)$/.test(name));
-    expect(failed).toMatchObject([{ failed: 1 }, { failed: 1 }]);
-  });
+  clock.advance(1000);
+  const failed = env.bench.backends.filter(({ name }) => /: (playlist|fetchPlaylist)$/.test(name));
+  expect(failed).toMatchObject([{ failed: 1 }, { failed: 1 }]);
 });
 
 test("a list without tracks is empty", async () => {
@@ -498,7 +513,7 @@ test("an expired token of the Web API is no failure of the requests that are on 
     }
     return answer(request);
   };
-  await Promise.all(Array.from({ length: 8 }, () => env.loadTracks("spsearch:hall of")));
+  await Promise.all(queries(8).map((query) => env.loadTracks(query)));
   expect(env.bench.lines).toEqual([]);
   expect(env.requests().filter((request) => request.startsWith("api-partner"))).toEqual([]);
 });
