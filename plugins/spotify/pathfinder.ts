@@ -114,9 +114,9 @@ export class Pathfinder {
     const used = this.#address;
     let answer = await this.#post(query, { hash, address: used, ...asking });
     if (answer.status === 404 && !isUnknownHash(answer)) {
+      // Not that of `#address`: another request may have changed it in the meantime.
       const other = 1 - used;
-      // Unless another request has changed it in the meantime.
-      if (this.#address === used) this.#address = other;
+      this.#address = other;
       answer = await this.#post(query, { hash, address: other, ...asking });
     }
     if (isUnknownHash(answer)) return undefined;
