@@ -125,6 +125,38 @@ test("entries that are no tracks are left out, but counted", () => {
   expect(found).toMatchObject({ tracks: [{ title: "T" }], entryCount: 4 });
 });
 
+test("entries without a subtitle have their artists, or the author of their album", () => {
+  const { subtitle: _subtitle, ...bare } = ENTRY;
+  const trackList = [{ ...bare, artists: [{ name: "A" }, { name: "B" }] }, bare, { ...bare, isPlayable: false }];
+  const authors = (type: "album" | "artist" | "playlist") =>
+    readEmbedList({ ...EMBEDDED, trackList }, { type, id: "1" }, LIMITS)?.tracks.map(({ author }) => author);
+  expect(authors("album")).toEqual(["A, B", "A", "A"]);
+  expect(authors("artist")).toEqual(["A, B", "P", "P"]);
+  expect(authors("playlist")).toEqual(["A, B", undefined, undefined]);
+});
+
+test("a page's data is found by its id, whatever names it before", () => {
+  const page = embedPage({ entity: { title: "T" } }).replace(
+    "<head>",
+    '<head><script>document.getElementById("__NEXT_DATA__")</script>',
+  );
+  expect(readEmbedPage(page)).toMatchObject({ entity: { title: "T" }, isMissing: false });
+});
+
+test.each([
+  [{ props: { pageProps: { status: 404 } } }, true],
+  [{ props: { pageProps: { state: { data: { entity: null } } } } }, true],
+  [{ props: { pageProps: { state: { data: {}, settings: { session: { accessToken: "x" } } } } } }, false],
+])("an item is missing where the page says so, not where nothing is said (%j)", (data, isMissing) => {
+  const page = `<script type="application/json" id='__NEXT_DATA__'>${JSON.stringify(data)}</script>`;
+  expect(readEmbedPage(page)).toMatchObject({ entity: undefined, isMissing });
+});
+
+test("a count of more than 32 bits is cut", () => {
+  const options = { ...LIMITS, entriesMax: 1 };
+  expect(readPlaylist({ content: { totalCount: 2 ** 40, items: [] } }, options)?.totalCount).toBe(2 ** 31 - 1);
+});
+
 test("a page with JSON of any depth is read", () => {
   const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
   const page = `<script id="__NEXT_DATA__">{"props":{"pageProps":{"state":{"data":{"entity":{"deep":${deep}}}}}}}</script>`;
