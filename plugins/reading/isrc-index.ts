@@ -1,17 +1,19 @@
 // The ISRC of a recording from Deezer's open index, by title, artist and length: for sites that do not say it. Plugin
 // thread.
 
+import { createHash } from "node:crypto";
 import { type Cache, type PluginHost, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { scoreRecording } from "../../src/recordings/same-recording.ts";
 import { type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "./json.ts";
 
 const API = "https://api.deezer.com/2.0";
-/** For all requests of one recording. */
-const TIMEOUT_MS = 3000;
+/** For all requests of one recording: less than the node waits for, so that an outage is noticed here. */
+const TIMEOUT_MS = 2000;
 const RESULTS_MAX = 50;
 const QUERY_LENGTH_MAX = 200;
-const KEY_LENGTH_MAX = 200;
 const LENGTH_DIFFERENCE_MS = 3000;
+/** Of a code that decides which recording is played. */
+const SCORE_MIN = 0.85;
 const KNOWN_MS = 30 * 24 * 60 * 60_000;
 const UNKNOWN_MS = 60 * 60_000;
 const ENTRIES_MAX = 4000;
@@ -25,7 +27,7 @@ type WantedTrack = Pick<SourceTrack, "identifier" | "title" | "author" | "length
 
 export class IsrcIndex {
   readonly #host: Pick<PluginHost, "http" | "backend" | "clock">;
-  /** By identifier, title and author; empty: there is none. */
+  /** By `keyOf`; empty: there is none. */
   readonly #known: Cache<string>;
 
   constructor(host: Pick<PluginHost, "http" | "backend" | "clock" | "cache">) {
@@ -36,8 +38,7 @@ export class IsrcIndex {
   /** Undefined: not known, or the index does not answer. Rejects only with the reason of `signal`. */
   async find(track: WantedTrack, signal: AbortSignal): Promise<string | undefined> {
     try {
-      const key = [track.identifier, track.title, track.author].join("\n").slice(0, KEY_LENGTH_MAX);
-      const found = await this.#known.getOrMake(key, {
+      const found = await this.#known.getOrMake(keyOf(track), {
         signal,
         make: async (shared) => {
           const isrc = await this.#host.backend("ISRC index of Deezer").run(() => this.#ask(track, shared));
@@ -81,6 +82,13 @@ export class IsrcIndex {
   }
 }
 
+/** Of all that is compared: a client can write any of it, and must not decide for others. */
+function keyOf({ lengthMs, identifier, title, author }: WantedTrack): string {
+  return createHash("sha256")
+    .update(JSON.stringify([lengthMs, identifier, title, author]))
+    .digest("base64url");
+}
+
 /** The first artist and the title, without guests. */
 function searchTextOf({ title, author = "" }: WantedTrack): string {
   const [artist = ""] = author.split(/, |;/);
@@ -99,7 +107,7 @@ function bestOf(entries: readonly Members[], { title, author = "", lengthMs }: W
     const length = Math.round(seconds * 1000);
     if (Math.abs(length - lengthMs) > LENGTH_DIFFERENCE_MS) return [];
     const { score } = scoreRecording(wanted, { title: name, author: artist, length, isStream: false, isrc: null });
-    return score > 0 ? [{ entry, score }] : [];
+    return score >= SCORE_MIN ? [{ entry, score }] : [];
   });
   return scored.toSorted((a, b) => b.score - a.score)[0]?.entry;
 }

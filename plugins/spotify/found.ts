@@ -27,12 +27,14 @@ export interface FoundList {
   readonly tracks: readonly FoundTrack[];
   /** Entries that were read, with those that are no tracks or cannot be played. */
   readonly entryCount: number;
-  /** Of the whole list, as Spotify says; undefined if it does not. */
+  /** Of the whole list, as Spotify says; undefined if that is not known. */
   readonly totalCount?: number | undefined;
 }
 
 /** As in Lavalink. */
 export const LOCAL_ID = "local";
+/** Clients read it as a signed number of 32 bits. */
+const COUNT_MAX = 2 ** 31 - 1;
 const PREVIEW_MS = 30_000;
 const ADDRESS_LENGTH_MAX = 2048;
 const PICTURES_MAX = 20;
@@ -73,7 +75,7 @@ export function listInfoOf(list: FoundList, { type, url }: { readonly type: stri
     url,
     artworkUrl: list.artworkUrl ?? null,
     author: list.author ?? null,
-    totalTracks: Math.max(list.totalCount ?? 0, list.tracks.length),
+    totalTracks: list.totalCount === undefined ? null : Math.max(list.totalCount, list.tracks.length),
   } satisfies JsonMembers;
 }
 
@@ -108,9 +110,10 @@ export function lengthOf(...values: readonly unknown[]): number | undefined {
     .find((ms) => ms !== undefined && ms > 0 && ms <= LENGTH_MS_MAX);
 }
 
-/** A count of a list's entries: a whole number from 0. */
+/** A count of a list's entries: a whole number from 0, cut to `COUNT_MAX`. */
 export function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  const isCount = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  return isCount ? Math.min(value, COUNT_MAX) : undefined;
 }
 
 /** Names of artists in a list, with `, ` between them. */

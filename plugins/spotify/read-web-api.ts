@@ -1,6 +1,6 @@
 // Reads the answers of Spotify's Web API (api.spotify.com/v1). Pure. Plugin thread.
 
-import { listOf, type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { listOf, type Members, membersOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
   artistsOf,
   countOf,
@@ -41,8 +41,8 @@ export function readApiTrack(track: Members): FoundTrack | undefined {
 
 /** The tracks that a search has found, the best first. Undefined: the answer has another form. */
 export function readApiSearch({ tracks }: Members): FoundTrack[] | undefined {
-  const found = objectOf(tracks);
-  if (found === undefined) return undefined;
+  const found = membersOf(tracks);
+  if (!Array.isArray(found.items)) return undefined;
   return objectsOf(found.items, RESULTS_MAX).flatMap((entry) => readApiTrack(entry) ?? []);
 }
 
@@ -51,17 +51,19 @@ export function readApiAlbum(album: Members, entriesMax: number): FoundList | un
   const name = trimmedText(album.name);
   if (name === undefined) return undefined;
   const page = readApiTracks(album, membersOf(album.tracks), entriesMax);
+  if (page === undefined) return undefined;
   const artworkUrl = pictureOf(album.images);
   const totalCount = page.totalCount ?? countOf(album.total_tracks);
   return { name, author: namesOf(album.artists), artworkUrl, ...page, totalCount };
 }
 
-/** A page of an album's tracks, which do not say what album they are of. */
+/** A page of an album's tracks, which do not say what album they are of. Undefined: the answer has another form. */
 export function readApiTracks(
   album: Members,
   { items, total }: Members,
   entriesMax: number,
-): Pick<FoundList, "tracks" | "entryCount" | "totalCount"> {
+): Pick<FoundList, "tracks" | "entryCount" | "totalCount"> | undefined {
+  if (!Array.isArray(items)) return undefined;
   const entries = listOf(items).slice(0, entriesMax);
   return {
     tracks: entries.flatMap((entry) => readApiTrack({ ...membersOf(entry), album }) ?? []),

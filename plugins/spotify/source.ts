@@ -69,6 +69,7 @@ export class SpotifySource {
       case "search": {
         if (target.query === "") return { kind: "empty" };
         const found = await loader.search(target.query, signal);
+        if (found.length === 0) return { kind: "empty" };
         return { kind: "search", tracks: found.map((track) => sourceTrackOf(track, { isPreview })) };
       }
       case "recommendations":
@@ -91,7 +92,7 @@ export class SpotifySource {
 
   async #list(item: Item, isPreview: boolean, signal: AbortSignal): Promise<SourceAnswer> {
     const list = await this.#readList(item, signal);
-    if (list === undefined) return { kind: "empty" };
+    if (list === undefined || list.tracks.length === 0) return { kind: "empty" };
     const { type, id } = item;
     const tracks = list.tracks.map((track) => sourceTrackOf(track, { isPreview }));
     const name = type === "artist" ? `${list.name}'s Top Tracks` : list.name;
@@ -127,7 +128,7 @@ export class SpotifySource {
 function recommended(found: readonly FoundTrack[], isPreview: boolean): SourceAnswer {
   if (found.length === 0) return { kind: "empty" };
   const name = "Spotify Recommendations";
-  const list = { name, tracks: found, entryCount: found.length };
+  const list = { name, tracks: found, entryCount: found.length, totalCount: found.length };
   const tracks = found.map((track) => sourceTrackOf(track, { isPreview }));
   return { kind: "playlist", name, tracks, pluginInfo: listInfoOf(list, { type: "recommendations", url: null }) };
 }
