@@ -2,7 +2,16 @@
 // one is refused. Plugin thread.
 
 import { type HttpAnswer, SourceError } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import {
+  listOf,
+  type Members,
+  membersOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  parsedJson,
+  trimmedText,
+} from "../reading/json.ts";
 import type { AppleTokens, Host } from "./tokens.ts";
 import type { ApiToken } from "./web-token.ts";
 
@@ -14,6 +23,10 @@ const PAGE_ENTRIES = 300;
 /** The node keeps 10,000 tracks of a list. */
 const PAGES_MAX = 34;
 const PAGES_AT_ONCE = 4;
+const MESSAGE_LENGTH_MAX = 200;
+const NO_CONTENT = 204;
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
 
 interface ApiRequest {
   /** Below the catalogue: `us/songs/1`. */
@@ -36,6 +49,14 @@ interface Page {
   readonly total: number | undefined;
 }
 
+/** A host does not take the token. */
+interface Refusal {
+  readonly name: string;
+  readonly status: number;
+}
+
+type Answer = Refusal | { readonly json: Members };
+
 export class AppleMusicApi {
   readonly #host: Host;
   readonly #tokens: AppleTokens;
@@ -48,12 +69,15 @@ export class AppleMusicApi {
 
   /** The object that the API answers. Rejects with a SourceError: `not-found` where there is no such item. */
   async get(request: ApiRequest): Promise<Members> {
-    try {
-      return await this.#onHosts(request);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      if ((await this.#tokens.another(error.token, request.signal)) === undefined) throw error;
-      return await this.#onHosts(request);
+    const refused = new Set<string>();
+    let refusal: Refusal | undefined;
+    for (;;) {
+      const token = await this.#tokens.next(refused, request.signal);
+      if (token === undefined) throw refusalError(refusal);
+      const answer = await this.#onHosts(token, request);
+      if ("json" in answer) return answer.json;
+      refusal = answer;
+      refused.add(token.token);
     }
   }
 
@@ -118,20 +142,30 @@ export class AppleMusicApi {
     };
   }
 
-  async #onHosts(request: ApiRequest): Promise<Members> {
+  async #onHosts(token: ApiToken, request: ApiRequest): Promise<Answer> {
+    const refusals: Refusal[] = [];
     let trouble: unknown;
     for (const name of this.#hostsInOrder()) {
+      // In the same turn as the request: the breaker may have opened in the meantime.
+      const isLeftAlone = this.#host.backend(name).isOpen;
       try {
-        const json = await this.#onHost(name, request);
-        this.#usesOtherHost = name !== HOSTS[0];
-        return json;
+        const answer = await this.#ask(name, token, request);
+        if ("json" in answer) {
+          this.#usesOtherHost = name !== HOSTS[0];
+          return answer;
+        }
+        if (answer.status === UNAUTHORIZED && (await this.#tokens.isRenewed(token, request.signal))) return answer;
+        refusals.push(answer);
       } catch (error) {
         request.signal.throwIfAborted();
-        if (!(error instanceof Refusal) && !(error instanceof SourceError && error.kind === "unreachable")) throw error;
-        if (!(trouble instanceof Refusal)) trouble = error;
+        if (!isWorthTheOther(error, isLeftAlone)) throw error;
+        trouble ??= error;
       }
     }
-    throw trouble;
+    const [refusal] = refusals;
+    if (refusal === undefined) throw trouble;
+    if (refusals.every(({ status }) => status === UNAUTHORIZED)) this.#tokens.pause(token);
+    return refusal;
   }
 
   /** The one that answered last is first, unless its circuit breaker is open. */
@@ -140,19 +174,8 @@ export class AppleMusicApi {
     return this.#host.backend(first).isOpen && !this.#host.backend(other).isOpen ? [other, first] : [first, other];
   }
 
-  async #onHost(name: string, request: ApiRequest): Promise<Members> {
-    const token = await this.#tokens.current(request.signal);
-    try {
-      return await this.#ask(name, token, request);
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 401 || this.#tokens.isOwn(token)) throw error;
-      const other = await this.#tokens.another(token, request.signal);
-      if (other === undefined) throw error;
-      return await this.#ask(name, other, request);
-    }
-  }
-
-  #ask(name: string, token: ApiToken, { path, query, signal }: ApiRequest): Promise<Members> {
+  /** A refused token says nothing about the host, so that its circuit breaker counts no failure. */
+  #ask(name: string, token: ApiToken, { path, query, signal }: ApiRequest): Promise<Answer> {
     const { http } = this.#host;
     return this.#host.backend(name).run(async () => {
       const answer = await http.request(`https://${name}/v1/catalog/${path}`, {
@@ -166,42 +189,46 @@ export class AppleMusicApi {
           origin: token.origin ?? ORIGIN,
         },
       });
-      if (answer.status === 401 || answer.status === 403) throw new Refusal(name, answer.status, token);
-      if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-      return readAnswer(answer);
+      const { status } = answer;
+      if (status === UNAUTHORIZED || status === FORBIDDEN) return { name, status };
+      if (status === NO_CONTENT) throw new SourceError("not-found", `${name} answered HTTP ${status}`);
+      if (status < 200 || status > 299) throw errorOf(http.statusError(answer), answer);
+      return { json: readAnswer(answer) };
     });
   }
 }
 
-/** Apple does not take the token. */
-class Refusal extends SourceError {
-  readonly status: number;
-  readonly token: ApiToken;
+function refusalError(refusal: Refusal | undefined): SourceError {
+  const { name = "Apple", status = UNAUTHORIZED } = refusal ?? {};
+  const advice = "set plugins.applemusic.mediaAPIToken to another";
+  return new SourceError("changed", `${name} refuses the token (HTTP ${status}); ${advice}`);
+}
 
-  constructor(name: string, status: number, token: ApiToken) {
-    super("changed", `${name} refuses the token (HTTP ${status}); set plugins.applemusic.mediaAPIToken to another`);
-    this.status = status;
-    this.token = token;
-  }
+function isWorthTheOther(error: unknown, isLeftAlone: boolean): boolean {
+  return error instanceof SourceError && (error.kind === "unreachable" || (isLeftAlone && error.kind === "busy"));
+}
+
+/** With what Apple says of it. */
+function errorOf({ kind, message, retryAfterMs }: SourceError, { text }: HttpAnswer): SourceError {
+  const said = saidIn(membersOf(parsedJson(text)));
+  return new SourceError(kind, said === undefined ? message : `${message}: ${said}`, { retryAfterMs });
+}
+
+function saidIn({ errors }: Members): string | undefined {
+  const [error] = objectsOf(errors, 1);
+  return (trimmedText(error?.detail) ?? trimmedText(error?.title))?.slice(0, MESSAGE_LENGTH_MAX);
 }
 
 function readAnswer({ text }: HttpAnswer): Members {
-  const json = objectOf(parsed(text));
+  const json = objectOf(parsedJson(text));
   if (json === undefined) {
     const found = text.trimStart().startsWith("<") ? "a page" : "something else";
     throw new SourceError("changed", `Apple Music's API answered ${found} where a JSON object was expected`);
   }
   const [error] = objectsOf(json.errors, 1);
   if (error === undefined || listOf(json.data).length > 0 || json.results !== undefined) return json;
-  const said = (trimmedText(error.detail) ?? trimmedText(error.title) ?? "an error").slice(0, 200);
-  throw new SourceError(Number(error.status) === 404 ? "not-found" : "changed", `Apple Music answered: ${said}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller says what it is instead.
-    return undefined;
-  }
+  throw new SourceError(
+    Number(error.status) === 404 ? "not-found" : "changed",
+    `Apple Music answered: ${saidIn(json) ?? "an error"}`,
+  );
 }
