@@ -27,6 +27,7 @@ const MESSAGE_LENGTH_MAX = 200;
 const NO_CONTENT = 204;
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
+const NOT_FOUND = 404;
 
 interface ApiRequest {
   /** Below the catalogue: `us/songs/1`. */
@@ -37,6 +38,8 @@ interface ApiRequest {
 
 interface ListRequest {
   readonly pagesMax: number;
+  /** The option that says so. */
+  readonly limitOption: string;
   /** How many entries there are, where the list itself does not say it. Never rejects. */
   readonly total: Promise<number | undefined>;
   readonly signal: AbortSignal;
@@ -47,6 +50,8 @@ interface Page {
   /** The offset of the next page; undefined on the last one. */
   readonly next: number | undefined;
   readonly total: number | undefined;
+  /** Why it could not be read. */
+  readonly trouble?: SourceError;
 }
 
 /** A host does not take the token. */
@@ -88,8 +93,11 @@ export class AppleMusicApi {
     throw new SourceError("not-found", "Apple Music answered no item");
   }
 
-  /** The first `pagesMax` pages of a list: at once as far as the total is known, and one after the other beyond it. */
-  async list(path: string, { pagesMax, total, signal }: ListRequest): Promise<Members[]> {
+  /**
+   * The first `pagesMax` pages of a list: at once as far as the total is known, and one after the other beyond it. What
+   * could be read is returned if a later page fails.
+   */
+  async list(path: string, { pagesMax, limitOption, total, signal }: ListRequest): Promise<Members[]> {
     const limit = Math.min(Math.max(pagesMax, 1), PAGES_MAX);
     const first = await this.#page(path, 0, signal);
     const step = first.next ?? 0;
@@ -97,12 +105,17 @@ export class AppleMusicApi {
     const pages = [first, ...(await this.#pages(path, { step, count, signal }))];
     let offset = (pages.length - 1) * step;
     for (let next = pages.at(-1)?.next; next !== undefined && next > offset && pages.length < limit; ) {
-      const page = await this.#page(path, next, signal);
+      const page = await this.#laterPage(path, next, signal);
       pages.push(page);
       offset = next;
-      next = page.entries.length === 0 ? undefined : page.next;
+      next = page.next;
     }
-    return pages.flatMap(({ entries }) => entries);
+    const entries = pages.flatMap((page) => page.entries);
+    const isCut = pages.length >= limit && (pages.at(-1)?.next ?? 0) > offset;
+    const limited = `${limitOption} allows ${limit} pages of up to ${PAGE_ENTRIES} (at most ${PAGES_MAX})`;
+    const reason = pages.find(({ trouble }) => trouble)?.trouble?.message ?? (isCut ? limited : undefined);
+    if (reason !== undefined) this.#host.log.info(`a list was cut at ${entries.length} songs: ${reason}`);
+    return entries;
   }
 
   /** From the second to the one before `count`, by fours. */
@@ -125,8 +138,10 @@ export class AppleMusicApi {
     try {
       return await this.#page(path, offset, signal);
     } catch (error) {
-      if (!(error instanceof SourceError) || error.kind !== "not-found") throw error;
-      return { entries: [], next: undefined, total: undefined };
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError)) throw error;
+      const none = { entries: [], next: undefined, total: undefined };
+      return error.kind === "not-found" ? none : { ...none, trouble: error };
     }
   }
 
@@ -137,7 +152,7 @@ export class AppleMusicApi {
     const written = Number(/[?&]offset=(\d{1,9})(?:&|$)/.exec(next ?? "")?.[1] ?? offset + json.data.length);
     return {
       entries: objectsOf(json.data, PAGE_ENTRIES),
-      next: next === undefined ? undefined : written,
+      next: next === undefined || json.data.length === 0 ? undefined : written,
       total: numberOf(membersOf(json.meta).total),
     };
   }
@@ -192,6 +207,7 @@ export class AppleMusicApi {
       const { status } = answer;
       if (status === UNAUTHORIZED || status === FORBIDDEN) return { name, status };
       if (status === NO_CONTENT) throw new SourceError("not-found", `${name} answered HTTP ${status}`);
+      if (status === NOT_FOUND && path.endsWith("/search")) throw noStorefront(path);
       if (status < 200 || status > 299) throw errorOf(http.statusError(answer), answer);
       return { json: readAnswer(answer) };
     });
@@ -206,6 +222,12 @@ function refusalError(refusal: Refusal | undefined): SourceError {
 
 function isWorthTheOther(error: unknown, isLeftAlone: boolean): boolean {
   return error instanceof SourceError && (error.kind === "unreachable" || (isLeftAlone && error.kind === "busy"));
+}
+
+/** A search that finds nothing is an empty answer: 404 means that the country is wrong. */
+function noStorefront(path: string): SourceError {
+  const advice = "set plugins.applemusic.countryCode (United Kingdom is gb)";
+  return new SourceError("unavailable", `Apple Music has no storefront \`${path.split("/")[0]}\`: ${advice}`);
 }
 
 /** With what Apple says of it. */

@@ -363,7 +363,7 @@ test.each([
 });
 
 test.each([
-  ["HTTP 404", { status: 404 }, undefined],
+  ["HTTP 204", { status: 204 }, undefined],
   ["an error 404 in an answer", { json: { errors: [{ status: "404", title: "Resource Not Found" }] } }, undefined],
   ["HTTP 429", { status: 429, headers: { "retry-after": "5" } }, "site-busy"],
   ["HTTP 500", { status: 500 }, "site-busy"],
@@ -380,6 +380,26 @@ test.each([
     if (code === undefined) expect(await load(all, identifier)).toEqual({ kind: "empty" });
     else expect(await troubleWith(load(all, identifier))).toMatchObject({ code });
   }
+});
+
+test("a search in a country that Apple does not have names the option, and other items are not found", async () => {
+  const all = await stand({ countryCode: "uk" });
+  all.site.server.fail({ at: /catalog\/uk/, outcome: { status: 404, json: { errors: [{ title: "Not Found" }] } } });
+  expect(await troubleWith(load(all, "amsearch:t5"))).toMatchObject({
+    code: "site-unavailable",
+    message: expect.stringContaining("no storefront `uk`: set plugins.applemusic.countryCode (United Kingdom is gb)"),
+  });
+  expect(await load(all, "https://music.apple.com/song/5")).toEqual({ kind: "empty" });
+});
+
+test.each([
+  [{ title: "Bad Request", detail: "Parameter x" }, /answered HTTP 400: Parameter x$/],
+  [{ title: "T".repeat(300) }, /answered HTTP 400: T{200}$/],
+  [{ detail: 5 }, /answered HTTP 400$/],
+])("an error status comes with what Apple says of it: %#", async (error, message) => {
+  const all = await stand();
+  all.site.server.fail({ at: /v1\/catalog/, outcome: { status: 400, json: { errors: [error] } } });
+  expect(await troubleWith(load(all))).toMatchObject({ message: expect.stringMatching(message) });
 });
 
 test("what Apple asks to be left alone is left alone", async () => {
