@@ -207,7 +207,10 @@ test("totals that lie and members of other types do not harm", async () => {
   const { site, bench } = await stand();
   const odd = { id: "12", title: "Odd", duration: "long", artist: "x", album: [], preview: 5, isrc: {} };
   const data = [null, 5, { id: {} }, { id: 3 }, { title: "no id" }, { ...odd, title: 7 }, odd, site.track(3)];
-  site.server.fail({ at: /playlist\/9$/, outcome: { json: { title: 4, nb_tracks: -3, creator: "x", link: "no" } } });
+  site.server.fail({
+    at: /playlist\/9$/,
+    outcome: { json: { title: 4, nb_tracks: 2 ** 31, creator: "x", link: "no" } },
+  });
   site.server.fail({ at: /playlist\/9\/tracks/, outcome: { json: { data, total: "many" } } });
   expect(await titles(bench, PLAYLIST)).toEqual(["Odd", "T3"]);
   expect(await playlistInfo(bench, PLAYLIST)).toEqual([
