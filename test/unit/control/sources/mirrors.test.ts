@@ -699,14 +699,15 @@ describe("the track of a source without audio", () => {
     });
 
     test("providers that lead nowhere are named; the built-in ones replace them when none is left", () => {
-      providers = ["dzisrc:%ISRC%", "spsearch:%QUERY%", "https://x.example/%QUERY%", "scsearch:%QUERY%"];
+      providers = ["dzisrc:%ISRC%", "spsearch:%QUERY%", "https://x.example/%QUERY%", "(a map)", "scsearch:%QUERY%"];
       mirrors = createMirrors();
       mirrors.warnOfUnknown();
       const start = "warn plugins.lavasrc.providers:";
       const skipped = [
-        `${start} dzisrc:%ISRC% is skipped: no source has this search prefix, or the source that has it is off. Turn its source on, or remove it`,
-        `${start} spsearch:%QUERY% is skipped: spotify has no audio itself. Turn its source on, or remove it`,
-        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Turn its source on, or remove it`,
+        `${start} dzisrc:%ISRC% is skipped: no source has this search prefix, or the source that has it is off. Turn that source on, or remove it`,
+        `${start} spsearch:%QUERY% is skipped: spotify has no audio itself. Remove it`,
+        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
+        `${start} (a map) is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
       ];
       expect(lines.splice(0)).toEqual(skipped);
       expect(mirrors.mirrored).toEqual([{ name: "spotify", prefixes: ["scsearch"] }]);
