@@ -36,7 +36,7 @@ const SOURCE_FAILURES: ReadonlySet<string> = new Set<ErrorCode>([
   "source-unavailable",
   "worker-timeout",
 ]);
-/** What a mirror can fail for without a fault of its own: its client, its player or the node. */
+/** Those of a mirror for which its client, its player or the node is to blame, or that are an attack. */
 const OTHER_FAILURES: ReadonlySet<string> = new Set<ErrorCode>([
   "address-refused",
   "internal",

@@ -84,7 +84,8 @@ export class MirrorSearch {
     this.#wanted = request.wanted;
     this.#endMs = request.endMs;
     this.#allowed = options.allowedFor(request.owner);
-    this.#isForAll = this.#allowed === undefined;
+    const isRetryWithToken = request.tried.length > 0 && hasUserData(request.wanted);
+    this.#isForAll = this.#allowed === undefined && !isRetryWithToken;
   }
 
   /** Nothing that is only so for this client has decided: its key, its share, or a token in its user data. */

@@ -26,8 +26,8 @@ const SEARCH_TIMEOUT_MS = 10_000;
 const ISRC_TIMEOUT_MS = 3000;
 /** How much of that the site of an earlier choice may take to give its link again. */
 const RECALL_TIMEOUT_MS = 2000;
-/** Misses of each account that are logged. */
-const ACCOUNT_LINES = { burst: 20, perSecond: 1 / 60 };
+/** Misses of each account that are logged: so many, then one an hour. */
+const ACCOUNT_LINES = { burst: 20, perSecond: 1 / 3600 };
 
 /** What one look has led to. */
 export type MirrorResult =

@@ -616,6 +616,9 @@ describe("the track of a source without audio", () => {
       allowed = undefined;
       expect(await find(TRACK)).toEqual(["soundcloud", "sc"]);
       const token = { ...TRACK, userData: { "oauth-token": "wrong" } };
+      const other = { ...token, info: { ...TRACK.info, identifier: "other" } };
+      await find(other, [trackOf("soundcloud", { identifier: "sc" })]);
+      expect(await find({ ...other, userData: {} })).toEqual(["soundcloud", "sc"]);
       for (const [track, code] of [
         [token, "site-unavailable"],
         [TRACK, "load-busy"],
@@ -652,7 +655,7 @@ describe("the track of a source without audio", () => {
       expect(loads.length).toBeGreaterThan(before);
     });
 
-    test("one that has failed is looked for anew, a later choice stays", async () => {
+    test("one that has failed is looked for again, a later choice stays", async () => {
       answers.set("scsearch", search({ identifier: "one" }));
       const { signal } = new AbortController();
       const { mirror } = await mirrors.find(TRACK, { owner: OWNER, tried: [], signal });
