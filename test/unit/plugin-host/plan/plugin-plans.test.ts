@@ -130,6 +130,7 @@ describe("a built-in plugin", () => {
     ["[scsearch, 'bcsearch:']", ["scsearch", "bcsearch"]],
     ["'scsearch, bcsearch:,scsearch'", ["scsearch", "bcsearch"]],
     [`['ytmsearch:"%ISRC%"', 'scsearch:%TITLE%']`, ['ytmsearch:"%ISRC%"', "scsearch:%TITLE%"]],
+    ["['scsearch[0,5]:%TITLE%, %AUTHOR%', bcsearch]", ["scsearch[0,5]:%TITLE%, %AUTHOR%", "bcsearch"]],
     ["", []],
     ["[]", []],
     ["false", []],
@@ -171,7 +172,9 @@ describe("a built-in plugin", () => {
     "'https://a.example/'",
   ])("a built-in plugin is off with a fallback that is no list of search prefixes (%s)", (text) => {
     const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
-    expect(songs?.problem).toBe("plugins.songs: expected fallback to be at most 5 search prefixes such as scsearch");
+    expect(songs?.problem).toBe(
+      "plugins.songs: expected fallback to be at most 5 search prefixes or templates such as scsearch:%QUERY%",
+    );
   });
 
   test("a plugin sends the operator's User-Agent, else that of its manifest, else the node's", () => {
