@@ -2,7 +2,7 @@
 
 import { type Cache, type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
-import { listOf, membersOf, objectOf, trimmedText } from "../reading/json.ts";
+import { listOf, membersOf, objectOf, parsedJson, trimmedText } from "../reading/json.ts";
 
 const HOME = "https://api.audius.co";
 /** Anybody may ask who gives a name. */
@@ -43,7 +43,7 @@ export class AudiusApi {
         timeoutMs: TIMEOUT_MS,
       });
       if (answer.status < 200 || answer.status > 299) throw this.#errorOf(answer);
-      const { data } = membersOf(parsed(answer.text));
+      const { data } = membersOf(parsedJson(answer.text));
       if (data === undefined) throw new SourceError("changed", "Audius' API answered without `data`");
       return data;
     });
@@ -99,7 +99,8 @@ export class AudiusApi {
   #errorOf(answer: HttpAnswer): SourceError {
     const error = this.#host.http.statusError(answer);
     // Refusals may be without words.
-    const isOwn = objectOf(parsed(answer.text)) !== undefined || (answer.text === "" && error.kind === "unavailable");
+    const isOwn =
+      objectOf(parsedJson(answer.text)) !== undefined || (answer.text === "" && error.kind === "unavailable");
     return isOwn ? error : new StrangeError(error.kind, error.message, { retryAfterMs: error.retryAfterMs });
   }
 
@@ -126,13 +127,4 @@ export class AudiusApi {
 function mayDifferElsewhere(error: unknown): error is SourceError {
   if (!(error instanceof SourceError)) return false;
   return error instanceof StrangeError || ["busy", "changed", "unreachable"].includes(error.kind);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Treated as an answer without members.
-    return undefined;
-  }
 }

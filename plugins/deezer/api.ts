@@ -2,7 +2,8 @@
 // Plugin thread.
 
 import { type Backend, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
-import { type Members, membersOf, objectOf, objectsOf, parsedJson, trimmedText } from "../reading/json.ts";
+import { throwDeezerError } from "../reading/deezer-error.ts";
+import { type Members, objectOf, objectsOf, parsedJson, trimmedText } from "../reading/json.ts";
 
 const HOST = "api.deezer.com";
 const API = `https://${HOST}/2.0/`;
@@ -10,16 +11,7 @@ const API = `https://${HOST}/2.0/`;
 const SIZE_BYTES_MAX = 32 * 1024 * 1024;
 /** Below the quota, which is 50 requests in 5 s from one address. */
 const PAGES_MAX = 40;
-const QUOTA_PAUSE_MS = 5000;
-const MESSAGE_LENGTH_MAX = 200;
 const NO_CONTENT = 204;
-
-/** The codes of its errors. */
-const QUOTA = 4;
-const SERVICE_BUSY = 700;
-const NO_DATA = 800;
-/** A login is needed: a private playlist, for instance. */
-const NO_ACCESS = new Set([200, 300]);
 
 interface ApiRequest {
   readonly signal: AbortSignal;
@@ -62,7 +54,7 @@ export class DeezerApi {
       if (status < 200 || status > 299) throw http.statusError(answer);
       const json = objectOf(parsedJson(answer.text));
       if (json === undefined) throw new SourceError("changed", `${HOST} answered something that is not a JSON object`);
-      throwError(membersOf(json.error));
+      throwDeezerError(json);
       return json;
     });
   }
@@ -117,27 +109,4 @@ export class DeezerApi {
 function indexOf(next: string): number | undefined {
   const [, digits] = /[?&]index=(\d{1,9})(?:&|$)/.exec(next.trim()) ?? [];
   return digits === undefined ? undefined : Number(digits);
-}
-
-function throwError(error: Members): void {
-  if (Object.keys(error).length === 0) return;
-  const type = trimmedText(error.type);
-  const code = codeOf(error.code) ?? (type === "DataException" ? NO_DATA : undefined);
-  const said = `${trimmedText(error.message) ?? type ?? "an error"}${code === undefined ? "" : ` (code ${code})`}`;
-  const message = `Deezer answered: ${said.slice(0, MESSAGE_LENGTH_MAX)}`;
-  if (code === NO_DATA) throw new SourceError("not-found", message);
-  if (code === QUOTA) {
-    const advice = "it allows 50 requests in 5 s from one address; try again in a few seconds";
-    throw new SourceError("busy", `${message}; ${advice}`, { retryAfterMs: QUOTA_PAUSE_MS });
-  }
-  if (code === SERVICE_BUSY) throw new SourceError("busy", message);
-  if (code !== undefined && NO_ACCESS.has(code))
-    throw new SourceError("unavailable", `${message}; it may be private, or need a login`);
-  throw new SourceError("changed", message);
-}
-
-/** A number, or its digits. */
-function codeOf(value: unknown): number | undefined {
-  const text = typeof value === "number" ? String(value) : trimmedText(value);
-  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

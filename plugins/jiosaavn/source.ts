@@ -14,6 +14,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
 import { membersOf, trimmedText } from "../reading/json.ts";
+import { listInfo } from "../reading/list-info.ts";
 import { type PageKind, parseIdentifier, songId } from "./identifier.ts";
 import type { JIOSAAVN_MANIFEST } from "./manifest.ts";
 import { pictureOf, previewOf, type Song, type SongMedia, songsByKey, songsIn, textOf, webLink } from "./songs.ts";
@@ -113,13 +114,13 @@ export class JioSaavnSource {
       kind: "playlist",
       name: page === "artist" ? `${title}'s Top Tracks` : title,
       tracks,
-      pluginInfo: {
+      pluginInfo: listInfo({
         type: page,
         url: webLink(head.perma_url ?? membersOf(head.urls).overview),
         artworkUrl: pictureOf(head.image),
-        author: author ?? null,
-        totalTracks: tracks.length,
-      },
+        author,
+        tracks,
+      }),
     };
   }
 
@@ -154,8 +155,7 @@ export class JioSaavnSource {
     const found = songs.length > 0 ? songs : await this.#ofSameArtists(id, signal);
     const tracks = this.#tracks(found.slice(0, limit), false);
     if (tracks.length === 0) return { kind: "empty" };
-    const shown = { type: "recommendations", url: null, artworkUrl: null, author: "Saavn Editor" };
-    const pluginInfo = { ...shown, totalTracks: tracks.length };
+    const pluginInfo = listInfo({ type: "recommendations", author: "Saavn Editor", tracks });
     return { kind: "playlist", name: "JioSaavn Recommendations", tracks, pluginInfo };
   }
 

@@ -23,10 +23,15 @@ export function webAddressIn(text: string, base?: string): URL | undefined {
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;
 }
 
-/** A link in the JSON of a site, as it is written there. Null unless it is an `http` or `https` address. */
-export function webLinkOf(value: unknown): string | null {
+/**
+ * A link in the JSON of a site: as it is written there, or resolved against `base`, to which it may be relative. Null
+ * unless it is an `http` or `https` address.
+ */
+export function webLinkOf(value: unknown, base?: string): string | null {
   const text = trimmedText(value) ?? "";
-  return text.length <= LINK_LENGTH_MAX && webAddressIn(text) !== undefined ? text : null;
+  const url = text === "" || text.length > LINK_LENGTH_MAX ? undefined : webAddressIn(text, base);
+  if (url === undefined) return null;
+  return base === undefined ? text : url.href;
 }
 
 /** Parses the link of a page, whose scheme may be missing. Undefined also for one with a user or a port. */

@@ -4,7 +4,8 @@
 import { createHash } from "node:crypto";
 import { type Cache, type PluginHost, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { scoreRecording } from "../../src/recordings/same-recording.ts";
-import { type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "./json.ts";
+import { throwDeezerError } from "./deezer-error.ts";
+import { type Members, membersOf, numberOf, objectsOf, trimmedText } from "./json.ts";
 
 const API = "https://api.deezer.com/2.0";
 /** For all requests of one recording: less than the node waits for, so that an outage is noticed here. */
@@ -17,9 +18,6 @@ const SCORE_MIN = 0.85;
 const KNOWN_MS = 30 * 24 * 60 * 60_000;
 const UNKNOWN_MS = 60 * 60_000;
 const ENTRIES_MAX = 4000;
-/** Deezer's error for more than 50 requests in 5 s. */
-const QUOTA = 4;
-const QUOTA_MS = 5000;
 const FEATURED = /\s*[([](?:feat|ft|featuring|with)\b[^)\]]*[)\]]/i;
 const ISRC = /^[A-Z]{2}[A-Z\d]{3}\d{7}$/;
 
@@ -75,10 +73,8 @@ export class IsrcIndex {
     const { signal, deadlineMs, query } = options;
     const timeoutMs = Math.max(deadlineMs - this.#host.clock.now(), 1);
     const answer = membersOf(await this.#host.http.json(`${API}/${path}`, { signal, query, timeoutMs }));
-    const error = objectOf(answer.error);
-    if (error === undefined) return answer;
-    if (error.code === QUOTA) throw new SourceError("busy", "Deezer's quota is used up", { retryAfterMs: QUOTA_MS });
-    throw new SourceError("unavailable", `Deezer answered error ${String(numberOf(error.code))}`);
+    throwDeezerError(answer);
+    return answer;
   }
 }
 

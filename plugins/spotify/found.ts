@@ -1,8 +1,9 @@
 // What is found at Spotify, whichever backend was asked, and how it becomes a track of the node. Pure. Plugin thread.
 
 import type { JsonMembers, SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { webAddressIn } from "../reading/address.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { listOf, type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { listInfo } from "../reading/list-info.ts";
 import type { ItemType } from "./identifier.ts";
 
 export interface FoundTrack {
@@ -36,7 +37,6 @@ export const LOCAL_ID = "local";
 /** Clients read it as a signed number of 32 bits. */
 const COUNT_MAX = 2 ** 31 - 1;
 const PREVIEW_MS = 30_000;
-const ADDRESS_LENGTH_MAX = 2048;
 const PICTURES_MAX = 20;
 const ARTISTS_MAX = 100;
 /** A day: longer than any track. */
@@ -68,15 +68,13 @@ export function sourceTrackOf(found: FoundTrack, { isPreview }: { readonly isPre
   };
 }
 
-/** `pluginInfo` of a list, as of LavaSrc. */
-export function listInfoOf(list: FoundList, { type, url }: { readonly type: string; readonly url: string | null }) {
-  return {
-    type,
-    url,
-    artworkUrl: list.artworkUrl ?? null,
-    author: list.author ?? null,
-    totalTracks: list.totalCount === undefined ? null : Math.max(list.totalCount, list.tracks.length),
-  } satisfies JsonMembers;
+/** `pluginInfo` of a list; its `totalTracks` is null where Spotify does not say how many there are. */
+export function listInfoOf(
+  { artworkUrl, author, tracks, totalCount: total }: FoundList,
+  { type, url }: { readonly type: string; readonly url: string | null },
+): JsonMembers {
+  const info = listInfo({ type, url, artworkUrl, author, tracks, total });
+  return total === undefined ? { ...info, totalTracks: null } : info;
 }
 
 /** The page for people. */
@@ -133,19 +131,13 @@ export function artistsOf(list: unknown): Members[] {
   return objectsOf(list, ARTISTS_MAX);
 }
 
-/** An address that a client may be shown. */
-export function webAddressOf(value: unknown): string | undefined {
-  const text = trimmedText(value) ?? "";
-  return text.length <= ADDRESS_LENGTH_MAX && webAddressIn(text) !== undefined ? text : undefined;
-}
-
 /** The largest of `[{url, width, height}]`; the first where sizes are unknown. */
 export function pictureOf(...lists: readonly unknown[]): string | undefined {
   const pictures = lists
     .flatMap((list) => objectsOf(listOf(list), PICTURES_MAX))
     .flatMap((picture) => {
-      const url = webAddressOf(picture.url);
-      return url === undefined ? [] : [{ url, size: sizeOf(picture) }];
+      const url = webLinkOf(picture.url);
+      return url === null ? [] : [{ url, size: sizeOf(picture) }];
     });
   return pictures.toSorted((a, b) => b.size - a.size)[0]?.url;
 }

@@ -8,10 +8,10 @@ import {
   type PluginHost,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, objectOf, trimmedText } from "../reading/json.ts";
+import { listOf, type Members, membersOf, objectOf, parsedJson, trimmedText } from "../reading/json.ts";
+import { patiently } from "../reading/patience.ts";
 import type { Item } from "./identifier.ts";
 import type { Operation, SPOTIFY_MANIFEST } from "./manifest.ts";
-import { patiently } from "./patience.ts";
 import type { PlayerTokens } from "./player-tokens.ts";
 
 /** The second one is asked where the first one is gone. */
@@ -154,13 +154,13 @@ export class Pathfinder {
 function isUnknownHash(answer: HttpAnswer): boolean {
   const { status, text } = answer;
   if (status === PRECONDITION_FAILED) return true;
-  if (messagesOf(parsed(text)).some((message) => UNKNOWN_HASH.test(message))) return true;
+  if (messagesOf(parsedJson(text)).some((message) => UNKNOWN_HASH.test(message))) return true;
   return status >= 400 && UNKNOWN_HASH.test(text.slice(0, REASON_LENGTH_MAX));
 }
 
 /** Errors beside data concern parts of it that are not used here. */
 function dataOf({ text }: HttpAnswer, operation: Operation): Members {
-  const answer = parsed(text);
+  const answer = parsedJson(text);
   const data = membersOf(membersOf(answer).data);
   const [message] = messagesOf(answer);
   const values = Object.values(data);
@@ -192,14 +192,4 @@ function messagesOf(answer: unknown): string[] {
     .map(membersOf)
     .flatMap(({ message, code, extensions }) => [message, code, membersOf(extensions).code])
     .flatMap((text) => trimmedText(text)?.slice(0, MESSAGE_LENGTH_MAX) ?? []);
-}
-
-/** Undefined if it is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The status says more.
-    return undefined;
-  }
 }

@@ -8,7 +8,7 @@ import {
   type PluginHost,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
-import { membersOf, trimmedText } from "../reading/json.ts";
+import { membersOf, parsedJson, trimmedText } from "../reading/json.ts";
 import type { EmbedPages } from "./embed-pages.ts";
 import { filledIn } from "./filled-in.ts";
 import type { Item } from "./identifier.ts";
@@ -107,7 +107,7 @@ export class PlayerTokens {
       const answer = await request(signal);
       const error = http.statusError(answer);
       if (error.kind === "busy") throw error;
-      const written = parsed(answer.text);
+      const written = parsedJson(answer.text);
       const session = readSession(written);
       if (session === undefined) {
         const reason = reasonIn(written) ?? (isGood(answer) ? "no accessToken" : `HTTP ${answer.status}`);
@@ -132,15 +132,6 @@ function isGood({ status }: HttpAnswer): boolean {
 function reasonIn(answer: unknown): string | undefined {
   const { error } = membersOf(answer);
   return (trimmedText(error) ?? trimmedText(membersOf(error).message))?.slice(0, MESSAGE_LENGTH_MAX);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Treated as an answer without members.
-    return undefined;
-  }
 }
 
 function servicesOf({ http, clock, options }: Host): TokenService[] {

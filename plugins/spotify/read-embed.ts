@@ -2,7 +2,8 @@
 // the session of the page's visitor, whose token the web player's interface accepts. Pure. Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, numberOf, objectOf, trimmedText } from "../reading/json.ts";
+import { webLinkOf } from "../reading/address.ts";
+import { listOf, type Members, membersOf, numberOf, objectOf, parsedJson, trimmedText } from "../reading/json.ts";
 import {
   artistsOf,
   type FoundList,
@@ -15,7 +16,6 @@ import {
   pageOf,
   pictureOf,
   trackIdOf,
-  webAddressOf,
 } from "./found.ts";
 import type { Item } from "./identifier.ts";
 
@@ -114,7 +114,7 @@ function readEntry(entry: Members): FoundTrack | undefined {
     author: joinedArtists(entry.subtitle) ?? namesOf(entry),
     lengthMs: lengthOf(entry.duration),
     artworkUrl: coverOf(entry),
-    previewUrl: webAddressOf(membersOf(entry.audioPreview).url),
+    previewUrl: webLinkOf(membersOf(entry.audioPreview).url) ?? undefined,
   };
 }
 
@@ -141,9 +141,7 @@ function dataOf(page: string): unknown {
       `Spotify's embed page has no ${DATA_ID}: it has changed, or it asks for a browser`,
     );
   }
-  try {
-    return JSON.parse(page.slice(start + 1, end));
-  } catch {
-    throw new SourceError("changed", `the ${DATA_ID} of Spotify's embed page is not JSON`);
-  }
+  const data = parsedJson(page.slice(start + 1, end));
+  if (data === undefined) throw new SourceError("changed", `the ${DATA_ID} of Spotify's embed page is not JSON`);
+  return data;
 }

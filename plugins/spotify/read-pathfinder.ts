@@ -1,5 +1,6 @@
 // Reads the answers of the web player's interface (the item that they are about), of each operation. Pure. Plugin thread.
 
+import { webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
   artistsOf,
@@ -12,7 +13,6 @@ import {
   pageIn,
   pictureOf,
   trackIdOf,
-  webAddressOf,
 } from "./found.ts";
 import type { ReadListOptions } from "./read-embed.ts";
 
@@ -146,5 +146,5 @@ function coverOf({ coverArt }: Members): string | undefined {
 
 function previewOf({ previews }: Members): string | undefined {
   const [first] = objectsOf(membersOf(membersOf(previews).audioPreviews).items, 1);
-  return webAddressOf(first?.url);
+  return webLinkOf(first?.url) ?? undefined;
 }

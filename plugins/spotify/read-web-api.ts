@@ -1,5 +1,6 @@
 // Reads the answers of Spotify's Web API (api.spotify.com/v1). Pure. Plugin thread.
 
+import { webLinkOf } from "../reading/address.ts";
 import { listOf, type Members, membersOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
   artistsOf,
@@ -12,7 +13,6 @@ import {
   pageIn,
   pictureOf,
   trackIdOf,
-  webAddressOf,
 } from "./found.ts";
 
 const RESULTS_MAX = 100;
@@ -35,7 +35,7 @@ export function readApiTrack(track: Members): FoundTrack | undefined {
     albumUrl: urlOf(album, "album"),
     artistUrl: urlOf(artists[0] ?? {}, "artist"),
     artistArtworkUrl: pictureOf(artists[0]?.images),
-    previewUrl: webAddressOf(track.preview_url),
+    previewUrl: webLinkOf(track.preview_url) ?? undefined,
   };
 }
 
@@ -77,5 +77,5 @@ function namesOf(artists: unknown): string | undefined {
 }
 
 function urlOf({ uri, external_urls: urls }: Members, type: "album" | "artist"): string | undefined {
-  return webAddressOf(membersOf(urls).spotify) ?? pageIn(uri, type);
+  return webLinkOf(membersOf(urls).spotify) ?? pageIn(uri, type);
 }

@@ -7,8 +7,9 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
+import { webLinkOf } from "../reading/address.ts";
 import type { IsrcIndex } from "../reading/isrc-index.ts";
-import { type FoundTrack, idIn, LOCAL_ID, listInfoOf, pageOf, sourceTrackOf, webAddressOf } from "./found.ts";
+import { type FoundTrack, idIn, LOCAL_ID, listInfoOf, pageOf, sourceTrackOf } from "./found.ts";
 import { type Item, parseIdentifier, type Seed, type SpotifyTarget } from "./identifier.ts";
 import type { SpotifyLoader } from "./loader.ts";
 import type { ShortLinks } from "./short-links.ts";
@@ -55,8 +56,8 @@ export class SpotifySource {
     { track, reason, mustAskSite = false, signal }: ResolveRequest,
     id: string | undefined,
   ): Promise<string> {
-    const known = mustAskSite || reason !== "start" ? undefined : webAddressOf(track.fields?.previewUrl);
-    if (known !== undefined) return known;
+    const known = mustAskSite || reason !== "start" ? null : webLinkOf(track.fields?.previewUrl);
+    if (known !== null) return known;
     if (id === undefined) throw new SourceError("invalid", "a track of Spotify must have its id as its identifier");
     const url = await this.#options.loader.previewUrl(id, signal);
     if (url === undefined) throw new SourceError("unavailable", "Spotify has no preview of this track");

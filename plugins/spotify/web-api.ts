@@ -8,11 +8,11 @@ import {
   type PluginHost,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
-import { type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
+import { type Members, membersOf, numberOf, parsedJson, trimmedText } from "../reading/json.ts";
+import { patiently } from "../reading/patience.ts";
 import { filledIn } from "./filled-in.ts";
 import type { FoundList, FoundTrack } from "./found.ts";
 import type { SPOTIFY_MANIFEST } from "./manifest.ts";
-import { patiently } from "./patience.ts";
 import { readApiAlbum, readApiSearch, readApiTrack, readApiTracks } from "./read-web-api.ts";
 
 const TOKEN_ADDRESS = "https://accounts.spotify.com/api/token";
@@ -116,11 +116,9 @@ export class WebApi {
     if (status === 400 && errand !== "search") throw new SourceError("not-found", `Spotify has no ${path}`);
     if (status === 400 || status === 403) throw this.#refusal(errand, status);
     if (status < 200 || status > 299) throw http.statusError(answer);
-    try {
-      return membersOf(JSON.parse(answer.text));
-    } catch {
-      throw new SourceError("changed", `Spotify's Web API answered ${errand} with something else than JSON`);
-    }
+    const json = parsedJson(answer.text);
+    if (json !== undefined) return membersOf(json);
+    throw new SourceError("changed", `Spotify's Web API answered ${errand} with something else than JSON`);
   }
 
   /** Milliseconds. */
@@ -164,12 +162,7 @@ export class WebApi {
 }
 
 function readToken(text: string): { value: string; ttlMs: number } {
-  let answer: Members = {};
-  try {
-    answer = membersOf(JSON.parse(text));
-  } catch {
-    // There is no token in it.
-  }
+  const answer = membersOf(parsedJson(text));
   const value = trimmedText(answer.access_token);
   if (value === undefined || !/^[\x21-\x7e]{1,8192}$/.test(value)) {
     throw new SourceError("changed", "accounts.spotify.com answered without access_token");

@@ -8,6 +8,7 @@ import {
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
 import { type Members, membersOf, objectsOf } from "../reading/json.ts";
+import { listInfo } from "../reading/list-info.ts";
 import { type Query, TidalApi, type TidalDocument, type TidalOptions } from "./api.ts";
 import { parseIdentifier } from "./identifier.ts";
 import { pageOf, TidalResources, textAttribute } from "./resources.ts";
@@ -110,12 +111,11 @@ export class TidalSource {
     const relationship = "similarTracks";
     const tracks = await this.#tracks({ path: `/tracks/${id}`, relationship, pagesMax: 1, signal });
     if (tracks.length === 0) return { kind: "empty" };
-    const totalTracks = tracks.length;
     return {
       kind: "playlist",
       name: "Tidal Recommendations",
       tracks,
-      pluginInfo: { type: "recommendations", url: null, artworkUrl: null, author: null, totalTracks },
+      pluginInfo: listInfo({ type: "recommendations", tracks }),
     };
   }
 
@@ -126,14 +126,8 @@ export class TidalSource {
       this.#tracks({ path, relationship: "tracks", query: { collapseBy: "FINGERPRINT" }, pagesMax: 1, signal }),
     ]);
     const author = textAttribute(artist, "name") ?? id;
-    const artworkUrl = resources.artworkOf(artist, "profileArt") ?? null;
-    const pluginInfo = {
-      type: "artist",
-      url: pageOf("artist", { id }),
-      artworkUrl,
-      author,
-      totalTracks: tracks.length,
-    };
+    const artworkUrl = resources.artworkOf(artist, "profileArt");
+    const pluginInfo = listInfo({ type: "artist", url: pageOf("artist", { id }), artworkUrl, author, tracks });
     return tracks.length === 0
       ? { kind: "empty" }
       : { kind: "playlist", name: `${author}'s Top Tracks`, tracks, pluginInfo };
@@ -149,13 +143,13 @@ export class TidalSource {
       kind: "playlist",
       name: textAttribute(data, "title") ?? textAttribute(data, "name") ?? id,
       tracks,
-      pluginInfo: {
+      pluginInfo: listInfo({
         type: kind,
         url: pageOf(kind, { id }),
-        artworkUrl: resources.artworkOf(data) ?? null,
-        author: resources.authorOf(data) ?? null,
-        totalTracks: tracks.length,
-      },
+        artworkUrl: resources.artworkOf(data),
+        author: resources.authorOf(data),
+        tracks,
+      }),
     };
   }
 
