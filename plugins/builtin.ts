@@ -2,9 +2,8 @@
 // on, and which of the keys that operators know from Lavalink are their options. Main thread; node.ts has them run.
 
 import type { NodeConfig } from "../src/config/node-config.ts";
-import { canonicalName } from "../src/lib/canonical-name.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
-import { hasText, isTreeList, isTreeMap, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
+import { hasText, isTreeList, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import { APPLEMUSIC_MANIFEST } from "./applemusic/manifest.ts";
 import { AUDIUS_MANIFEST } from "./audius/manifest.ts";
 import { BANDCAMP_MANIFEST } from "./bandcamp/manifest.ts";
@@ -41,10 +40,22 @@ export interface BuiltinPlugin {
    * links are.
    */
   readonly isEmptyWhenOff?: boolean;
-  /** Options derived from Lavalink's keys; the plugin's own `plugins.<name>` takes precedence. */
+  /** Options derived from Lavalink's own keys; the plugin's own `plugins.<name>` takes precedence. */
   options?(configured: Configured): PlainTreeMap;
+  /** Options of Lavalink's plugins that are also the plugin's; its own `plugins.<name>` takes precedence. */
+  lavalinkOptions?: readonly LavalinkOptions[];
+  /** The group of a Lavalink plugin that has `url`, `username` and `password` of a proxy. `plugins.<name>.proxy` counts before it. */
+  lavalinkProxy?: readonly string[];
   /** The plugin's sources, if they depend on its options. */
   sources?(options: PlainTreeMap): readonly SourceClaims[];
+}
+
+/** Options in a group of a Lavalink plugin. */
+interface LavalinkOptions {
+  /** The group, below `plugins`. */
+  readonly path: readonly string[];
+  /** As in the plugin's own manifest. */
+  readonly names: readonly string[];
 }
 
 /** The configuration of a plugin and the keys around it. */
@@ -105,10 +116,10 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     rank: "middle",
     module: "speech/plugin.js",
     isOn: () => true,
-    options: ({ lavalink }) => ({
-      ...chosen(lavalink("lavasrc", "flowerytts"), ["voice", "translate", "silence", "speed", "audioFormat"]),
-      ...chosen(lavalink("dunctebot"), ["ttsLanguage"]),
-    }),
+    lavalinkOptions: [
+      { path: ["lavasrc", "flowerytts"], names: ["voice", "translate", "silence", "speed", "audioFormat"] },
+      { path: ["dunctebot"], names: ["ttsLanguage"] },
+    ],
   },
   {
     manifest: SPOTIFY_MANIFEST,
@@ -117,7 +128,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     isEmptyWhenOff: true,
     // Off unless configured, like LavaSrc's.
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "spotify")),
-    options: ({ lavalink }) => chosen(lavalink("lavasrc", "spotify"), Object.keys(SPOTIFY_MANIFEST.config)),
+    lavalinkOptions: [{ path: ["lavasrc", "spotify"], names: Object.keys(SPOTIFY_MANIFEST.config) }],
   },
   {
     manifest: DEEZER_MANIFEST,
@@ -132,7 +143,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "applemusic/plugin.js",
     isEmptyWhenOff: true,
     isOn: ({ isConfigured, lavalink }) => isConfigured || isTrue(lavalink("lavasrc", "sources", "applemusic")),
-    options: ({ lavalink }) => chosen(lavalink("lavasrc", "applemusic"), Object.keys(APPLEMUSIC_MANIFEST.config)),
+    lavalinkOptions: [{ path: ["lavasrc", "applemusic"], names: Object.keys(APPLEMUSIC_MANIFEST.config) }],
   },
   {
     manifest: TIDAL_MANIFEST,
@@ -142,7 +153,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     // LavaSrc's `token` is for an API that refuses the keys of applications.
     isOn: ({ lavalink }) => isTextOf(lavalink("tidal", "clientId")) && isTextOf(lavalink("tidal", "clientSecret")),
     turnedOnBy: "set plugins.tidal.clientId and clientSecret from developer.tidal.com",
-    options: ({ lavalink }) => chosen(lavalink("lavasrc", "tidal"), ["countryCode", "searchLimit"]),
+    lavalinkOptions: [{ path: ["lavasrc", "tidal"], names: ["countryCode", "searchLimit"] }],
   },
   {
     manifest: JIOSAAVN_MANIFEST,
@@ -153,6 +164,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
       isConfigured ||
       config.plugins.javaNames.includes("jiosaavn-plugin") ||
       isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
+    lavalinkProxy: ["lavasrc", "jiosaavn", "proxy"],
   },
   {
     manifest: AUDIUS_MANIFEST,
@@ -193,24 +205,13 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
       (isTextOf(lavalink("lavasrc", "ytdlp", "path")) &&
         (isConfigured || !isFalse(lavalink("lavasrc", "sources", "ytdlp")))),
     turnedOnBy: "set plugins.ytdlp.path",
-    options: ({ lavalink }) => chosen(lavalink("lavasrc", "ytdlp"), Object.keys(YTDLP_MANIFEST.config)),
+    lavalinkOptions: [{ path: ["lavasrc", "ytdlp"], names: Object.keys(YTDLP_MANIFEST.config) }],
     sources: ({ sites }) => claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined }),
   },
 ];
 
-/** The entries of `tree` with these names. */
-function chosen(tree: PlainTree | undefined, names: readonly string[]): PlainTreeMap {
-  const byCanonicalName = new Map(names.map((name) => [canonicalName(name), name]));
-  const entries = isTreeMap(tree) ? Object.entries(tree) : [];
-  return Object.fromEntries(
-    entries.flatMap(([written, value]) => {
-      const name = byCanonicalName.get(canonicalName(written));
-      return name === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
-function isTrue(tree: PlainTree | undefined): boolean {
+/** Whether it is a text that means yes. */
+export function isTrue(tree: PlainTree | undefined): boolean {
   return typeof tree === "string" && parseFlag(tree) === true;
 }
 

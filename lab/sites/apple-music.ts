@@ -24,6 +24,8 @@ export class AppleMusicSite {
   playlistLength = 3;
   /** The API gives no more entries of a list at once, whatever is asked for. */
   pageEntriesMax = 300;
+  /** The API answers no sooner. */
+  held: Promise<void> | undefined;
   /** How the page names its script. */
   scriptTag = '<script type="module" crossorigin src="/assets/index~4cc3bbca1d.js"></script>';
   /** In the script. */
@@ -32,7 +34,10 @@ export class AppleMusicSite {
   static async start(): Promise<AppleMusicSite> {
     // Not called before the constructor has finished.
     const box: { self?: AppleMusicSite } = {};
-    const server = await SiteServer.start((request) => box.self?.answer(request));
+    const server = await SiteServer.start(async (request) => {
+      if (request.host !== PAGE_HOST) await box.self?.held;
+      return box.self?.answer(request);
+    });
     box.self = new AppleMusicSite(server);
     return box.self;
   }

@@ -2,7 +2,16 @@
 // one is refused. Plugin thread.
 
 import { type HttpAnswer, SourceError } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import {
+  listOf,
+  type Members,
+  membersOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  parsedJson,
+  trimmedText,
+} from "../reading/json.ts";
 import type { AppleTokens, Host } from "./tokens.ts";
 import type { ApiToken } from "./web-token.ts";
 
@@ -14,6 +23,11 @@ const PAGE_ENTRIES = 300;
 /** The node keeps 10,000 tracks of a list. */
 const PAGES_MAX = 34;
 const PAGES_AT_ONCE = 4;
+const MESSAGE_LENGTH_MAX = 200;
+const NO_CONTENT = 204;
+const UNAUTHORIZED = 401;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
 
 interface ApiRequest {
   /** Below the catalogue: `us/songs/1`. */
@@ -24,6 +38,8 @@ interface ApiRequest {
 
 interface ListRequest {
   readonly pagesMax: number;
+  /** The option that says so. */
+  readonly limitOption: string;
   /** How many entries there are, where the list itself does not say it. Never rejects. */
   readonly total: Promise<number | undefined>;
   readonly signal: AbortSignal;
@@ -34,7 +50,17 @@ interface Page {
   /** The offset of the next page; undefined on the last one. */
   readonly next: number | undefined;
   readonly total: number | undefined;
+  /** Why it could not be read. */
+  readonly trouble?: SourceError;
 }
+
+/** A host does not take the token. */
+interface Refusal {
+  readonly name: string;
+  readonly status: number;
+}
+
+type Answer = Refusal | { readonly json: Members };
 
 export class AppleMusicApi {
   readonly #host: Host;
@@ -48,12 +74,15 @@ export class AppleMusicApi {
 
   /** The object that the API answers. Rejects with a SourceError: `not-found` where there is no such item. */
   async get(request: ApiRequest): Promise<Members> {
-    try {
-      return await this.#onHosts(request);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      if ((await this.#tokens.another(error.token, request.signal)) === undefined) throw error;
-      return await this.#onHosts(request);
+    const refused = new Set<string>();
+    let refusal: Refusal | undefined;
+    for (;;) {
+      const token = await this.#tokens.next(refused, request.signal);
+      if (token === undefined) throw refusalError(refusal);
+      const answer = await this.#onHosts(token, request);
+      if ("json" in answer) return answer.json;
+      refusal = answer;
+      refused.add(token.token);
     }
   }
 
@@ -64,8 +93,11 @@ export class AppleMusicApi {
     throw new SourceError("not-found", "Apple Music answered no item");
   }
 
-  /** The first `pagesMax` pages of a list: at once as far as the total is known, and one after the other beyond it. */
-  async list(path: string, { pagesMax, total, signal }: ListRequest): Promise<Members[]> {
+  /**
+   * The first `pagesMax` pages of a list: at once as far as the total is known, and one after the other beyond it. What
+   * could be read is returned if a later page fails.
+   */
+  async list(path: string, { pagesMax, limitOption, total, signal }: ListRequest): Promise<Members[]> {
     const limit = Math.min(Math.max(pagesMax, 1), PAGES_MAX);
     const first = await this.#page(path, 0, signal);
     const step = first.next ?? 0;
@@ -73,12 +105,17 @@ export class AppleMusicApi {
     const pages = [first, ...(await this.#pages(path, { step, count, signal }))];
     let offset = (pages.length - 1) * step;
     for (let next = pages.at(-1)?.next; next !== undefined && next > offset && pages.length < limit; ) {
-      const page = await this.#page(path, next, signal);
+      const page = await this.#laterPage(path, next, signal);
       pages.push(page);
       offset = next;
-      next = page.entries.length === 0 ? undefined : page.next;
+      next = page.next;
     }
-    return pages.flatMap(({ entries }) => entries);
+    const entries = pages.flatMap((page) => page.entries);
+    const isCut = pages.length >= limit && (pages.at(-1)?.next ?? 0) > offset;
+    const limited = `${limitOption} allows ${limit} pages of up to ${PAGE_ENTRIES} (at most ${PAGES_MAX})`;
+    const reason = pages.find(({ trouble }) => trouble)?.trouble?.message ?? (isCut ? limited : undefined);
+    if (reason !== undefined) this.#host.log.info(`a list was cut at ${entries.length} songs: ${reason}`);
+    return entries;
   }
 
   /** From the second to the one before `count`, by fours. */
@@ -101,8 +138,10 @@ export class AppleMusicApi {
     try {
       return await this.#page(path, offset, signal);
     } catch (error) {
-      if (!(error instanceof SourceError) || error.kind !== "not-found") throw error;
-      return { entries: [], next: undefined, total: undefined };
+      signal.throwIfAborted();
+      if (!(error instanceof SourceError)) throw error;
+      const none = { entries: [], next: undefined, total: undefined };
+      return error.kind === "not-found" ? none : { ...none, trouble: error };
     }
   }
 
@@ -113,25 +152,35 @@ export class AppleMusicApi {
     const written = Number(/[?&]offset=(\d{1,9})(?:&|$)/.exec(next ?? "")?.[1] ?? offset + json.data.length);
     return {
       entries: objectsOf(json.data, PAGE_ENTRIES),
-      next: next === undefined ? undefined : written,
+      next: next === undefined || json.data.length === 0 ? undefined : written,
       total: numberOf(membersOf(json.meta).total),
     };
   }
 
-  async #onHosts(request: ApiRequest): Promise<Members> {
+  async #onHosts(token: ApiToken, request: ApiRequest): Promise<Answer> {
+    const refusals: Refusal[] = [];
     let trouble: unknown;
     for (const name of this.#hostsInOrder()) {
+      // In the same turn as the request: the breaker may have opened in the meantime.
+      const isLeftAlone = this.#host.backend(name).isOpen;
       try {
-        const json = await this.#onHost(name, request);
-        this.#usesOtherHost = name !== HOSTS[0];
-        return json;
+        const answer = await this.#ask(name, token, request);
+        if ("json" in answer) {
+          this.#usesOtherHost = name !== HOSTS[0];
+          return answer;
+        }
+        if (answer.status === UNAUTHORIZED && (await this.#tokens.isRenewed(token, request.signal))) return answer;
+        refusals.push(answer);
       } catch (error) {
         request.signal.throwIfAborted();
-        if (!(error instanceof Refusal) && !(error instanceof SourceError && error.kind === "unreachable")) throw error;
-        if (!(trouble instanceof Refusal)) trouble = error;
+        if (!isWorthTheOther(error, isLeftAlone)) throw error;
+        trouble ??= error;
       }
     }
-    throw trouble;
+    const [refusal] = refusals;
+    if (refusal === undefined) throw trouble;
+    if (refusals.every(({ status }) => status === UNAUTHORIZED)) this.#tokens.pause(token);
+    return refusal;
   }
 
   /** The one that answered last is first, unless its circuit breaker is open. */
@@ -140,19 +189,8 @@ export class AppleMusicApi {
     return this.#host.backend(first).isOpen && !this.#host.backend(other).isOpen ? [other, first] : [first, other];
   }
 
-  async #onHost(name: string, request: ApiRequest): Promise<Members> {
-    const token = await this.#tokens.current(request.signal);
-    try {
-      return await this.#ask(name, token, request);
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 401 || this.#tokens.isOwn(token)) throw error;
-      const other = await this.#tokens.another(token, request.signal);
-      if (other === undefined) throw error;
-      return await this.#ask(name, other, request);
-    }
-  }
-
-  #ask(name: string, token: ApiToken, { path, query, signal }: ApiRequest): Promise<Members> {
+  /** A refused token says nothing about the host, so that its circuit breaker counts no failure. */
+  #ask(name: string, token: ApiToken, { path, query, signal }: ApiRequest): Promise<Answer> {
     const { http } = this.#host;
     return this.#host.backend(name).run(async () => {
       const answer = await http.request(`https://${name}/v1/catalog/${path}`, {
@@ -166,42 +204,53 @@ export class AppleMusicApi {
           origin: token.origin ?? ORIGIN,
         },
       });
-      if (answer.status === 401 || answer.status === 403) throw new Refusal(name, answer.status, token);
-      if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-      return readAnswer(answer);
+      const { status } = answer;
+      if (status === UNAUTHORIZED || status === FORBIDDEN) return { name, status };
+      if (status === NO_CONTENT) throw new SourceError("not-found", `${name} answered HTTP ${status}`);
+      if (status === NOT_FOUND && path.endsWith("/search")) throw noStorefront(path);
+      if (status < 200 || status > 299) throw errorOf(http.statusError(answer), answer);
+      return { json: readAnswer(answer) };
     });
   }
 }
 
-/** Apple does not take the token. */
-class Refusal extends SourceError {
-  readonly status: number;
-  readonly token: ApiToken;
+function refusalError(refusal: Refusal | undefined): SourceError {
+  const { name = "Apple", status = UNAUTHORIZED } = refusal ?? {};
+  const advice = "set plugins.applemusic.mediaAPIToken to another";
+  return new SourceError("changed", `${name} refuses the token (HTTP ${status}); ${advice}`);
+}
 
-  constructor(name: string, status: number, token: ApiToken) {
-    super("changed", `${name} refuses the token (HTTP ${status}); set plugins.applemusic.mediaAPIToken to another`);
-    this.status = status;
-    this.token = token;
-  }
+function isWorthTheOther(error: unknown, isLeftAlone: boolean): boolean {
+  return error instanceof SourceError && (error.kind === "unreachable" || (isLeftAlone && error.kind === "busy"));
+}
+
+/** A search that finds nothing is an empty answer: 404 means that the country is wrong. */
+function noStorefront(path: string): SourceError {
+  const advice = "set plugins.applemusic.countryCode (United Kingdom is gb)";
+  return new SourceError("unavailable", `Apple Music has no storefront \`${path.split("/")[0]}\`: ${advice}`);
+}
+
+/** With what Apple says of it. */
+function errorOf({ kind, message, retryAfterMs }: SourceError, { text }: HttpAnswer): SourceError {
+  const said = saidIn(membersOf(parsedJson(text)));
+  return new SourceError(kind, said === undefined ? message : `${message}: ${said}`, { retryAfterMs });
+}
+
+function saidIn({ errors }: Members): string | undefined {
+  const [error] = objectsOf(errors, 1);
+  return (trimmedText(error?.detail) ?? trimmedText(error?.title))?.slice(0, MESSAGE_LENGTH_MAX);
 }
 
 function readAnswer({ text }: HttpAnswer): Members {
-  const json = objectOf(parsed(text));
+  const json = objectOf(parsedJson(text));
   if (json === undefined) {
     const found = text.trimStart().startsWith("<") ? "a page" : "something else";
     throw new SourceError("changed", `Apple Music's API answered ${found} where a JSON object was expected`);
   }
   const [error] = objectsOf(json.errors, 1);
   if (error === undefined || listOf(json.data).length > 0 || json.results !== undefined) return json;
-  const said = (trimmedText(error.detail) ?? trimmedText(error.title) ?? "an error").slice(0, 200);
-  throw new SourceError(Number(error.status) === 404 ? "not-found" : "changed", `Apple Music answered: ${said}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller says what it is instead.
-    return undefined;
-  }
+  throw new SourceError(
+    Number(error.status) === 404 ? "not-found" : "changed",
+    `Apple Music answered: ${saidIn(json) ?? "an error"}`,
+  );
 }

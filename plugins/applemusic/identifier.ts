@@ -1,6 +1,6 @@
 // Parses Apple Music identifiers: searches and links. Pure. Plugin thread.
 
-import { webAddressIn } from "../reading/address.ts";
+import { pageAddressIn, webAddressIn } from "../reading/address.ts";
 
 export type AppleMusicRequest =
   | { readonly kind: "search"; readonly query: string }
@@ -56,7 +56,7 @@ export function countryOf(link: string): string | undefined {
 
 /** Parses a link; the scheme may be missing. */
 function parseLink(link: string): AppleMusicRequest | undefined {
-  const url = webAddressIn(/^https?:\/\//i.test(link) ? link : `https://${link}`);
+  const url = pageAddressIn(link);
   const isMusic = url !== undefined && /^(?:[\w-]{1,63}\.)?music\.apple\.com$/.test(url.hostname);
   if (url === undefined || (!isMusic && url.hostname !== "geo.itunes.apple.com")) return undefined;
   const country = countryOf(url.href);

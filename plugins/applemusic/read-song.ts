@@ -1,14 +1,12 @@
 // Converts a song in the JSON of Apple Music's API to the node's format. Plugin thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { webAddressIn } from "../reading/address.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
 
 const PREVIEW_LENGTH_MS = 30_000;
-const ADDRESS_LENGTH_MAX = 2048;
 const ARTWORK_SIZE = 1000;
 const ARTWORK_SIZE_MAX = 10_000;
-const COUNT_MAX = 2 ** 31 - 1;
 const ID = /^[\w.-]{1,100}$/;
 
 /** Undefined if it is not a song, or not available any more. `artistArtworkUrl`: of the list's artist. */
@@ -20,13 +18,13 @@ export function readSong(
   const id = typeof idJson === "number" ? String(idJson) : (trimmedText(idJson) ?? "");
   const title = trimmedText(json.name);
   if (!ID.test(id) || title === undefined) return undefined;
-  const uri = addressOf(json.url);
+  const uri = webLinkOf(json.url);
   const durationMs = numberOf(json.durationInMillis) ?? 0;
   const fields = {
     albumName: trimmedText(json.albumName) ?? null,
     // A song's page is its album's, with the song in the query.
     albumUrl: uri?.includes("/album/") ? uri.replace(/[?#].*$/, "") : null,
-    artistUrl: addressOf(json.artistUrl),
+    artistUrl: webLinkOf(json.artistUrl),
     artistArtworkUrl,
     previewUrl: previewOf(json),
     isPreview,
@@ -48,31 +46,14 @@ export function readSong(
 /** Where the preview of 30 s is. */
 export function previewOf({ previews }: Members): string | null {
   const [preview] = objectsOf(previews, 1);
-  return addressOf(preview?.url);
+  return webLinkOf(preview?.url);
 }
 
 /** The picture with its width and height filled in. */
 export function artworkOf(artwork: unknown): string | null {
   const { url, width, height } = membersOf(artwork);
   const text = trimmedText(url);
-  return addressOf(text?.replace("{w}", sizeOf(width)).replace("{h}", sizeOf(height)));
-}
-
-/** The name of an artist's list. */
-export function topTracksOf(artist: string): string {
-  return `${artist}'s Top Tracks`;
-}
-
-/** A whole number from 0, not larger than what clients in other languages can read. */
-export function countOf(value: unknown): number | undefined {
-  const count = numberOf(value) ?? -1;
-  return Number.isInteger(count) && count >= 0 && count <= COUNT_MAX ? count : undefined;
-}
-
-/** Null unless it is an `http` or `https` address. */
-export function addressOf(value: unknown): string | null {
-  const text = trimmedText(value) ?? "";
-  return text.length <= ADDRESS_LENGTH_MAX && webAddressIn(text) !== undefined ? text : null;
+  return webLinkOf(text?.replace("{w}", sizeOf(width)).replace("{h}", sizeOf(height)));
 }
 
 function sizeOf(value: unknown): string {

@@ -2,8 +2,10 @@
 // thread.
 
 import type { SearchList, SearchResult, SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, objectsOf, trimmedText } from "../reading/json.ts";
-import { addressOf, artworkOf, countOf, readSong, topTracksOf } from "./read-song.ts";
+import { countOf, topTracksOf } from "../reading/list-info.ts";
+import { artworkOf, readSong } from "./read-song.ts";
 
 const SUGGESTIONS_MAX = 100;
 
@@ -31,7 +33,7 @@ export function readSuggestions({ results }: Members): SearchResult | undefined 
 
 function readList({ attributes }: Members, authorName: "artistName" | "curatorName"): SearchList | undefined {
   const json = membersOf(attributes);
-  const [name, url] = [trimmedText(json.name), addressOf(json.url)];
+  const [name, url] = [trimmedText(json.name), webLinkOf(json.url)];
   if (name === undefined || url === null) return undefined;
   const author = trimmedText(json[authorName]);
   return { name, url, artworkUrl: artworkOf(json.artwork) ?? undefined, author, totalTracks: countOf(json.trackCount) };

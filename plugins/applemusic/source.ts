@@ -11,10 +11,12 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { listInfo, topTracksOf } from "../reading/list-info.ts";
 import { AppleMusicApi } from "./api.ts";
 import { type AppleMusicItem, type AppleMusicRequest, countryOf, parseIdentifier } from "./identifier.ts";
-import { addressOf, artworkOf, countOf, previewOf, readSong, topTracksOf } from "./read-song.ts";
+import { artworkOf, previewOf, readSong } from "./read-song.ts";
 import { readSuggestions } from "./read-suggestions.ts";
 import { AppleTokens, type Host } from "./tokens.ts";
 
@@ -74,7 +76,7 @@ export class AppleMusicSource {
 
   async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
     if (track.fields?.isPreview === true) return this.#preview(track, signal);
-    return { kind: "mirror", isrc: track.isrc ?? (await this.#isrcOf(track, signal)) };
+    return { kind: "mirror", isrc: trimmedText(track.isrc) ?? (await this.#isrcOf(track, signal)) };
   }
 
   async #answer(request: AppleMusicRequest, wanted: Wanted): Promise<SourceAnswer> {
@@ -112,27 +114,24 @@ export class AppleMusicSource {
 
   async #list(item: AppleMusicItem, { isPreview, signal }: Wanted): Promise<SourceAnswer> {
     const { kind } = item;
-    const { playlistLoadLimit, albumLoadLimit } = this.#host.options;
-    const pagesMax = kind === "album" ? albumLoadLimit : playlistLoadLimit;
+    const limitOption = `${kind === "album" ? "album" : "playlist"}LoadLimit` as const;
+    const pagesMax = this.#host.options[limitOption];
     const found = this.#item(item, signal);
     const total = found.then(({ attributes }) => numberOf(membersOf(attributes).trackCount)).catch(() => undefined);
-    const entries = this.#api.list(`${this.#pathOf(item)}/tracks`, { pagesMax, total, signal });
+    const entries = this.#api.list(`${this.#pathOf(item)}/tracks`, { pagesMax, limitOption, total, signal });
     const [{ attributes }, songs] = await Promise.all([found, entries]);
     const json = membersOf(attributes);
     const tracks = readAll(songs, { isPreview });
-    const author = kind === "album" ? json.artistName : json.curatorName;
-    return {
-      kind: "playlist",
-      name: trimmedText(json.name) ?? `Unknown ${kind}`,
+    if (tracks.length === 0) return { kind: "empty" };
+    const pluginInfo = listInfo({
+      type: kind,
+      url: webLinkOf(json.url),
+      artworkUrl: artworkOf(json.artwork),
+      author: trimmedText(kind === "album" ? json.artistName : json.curatorName),
       tracks,
-      pluginInfo: {
-        type: kind,
-        url: addressOf(json.url),
-        artworkUrl: artworkOf(json.artwork),
-        author: trimmedText(author) ?? null,
-        totalTracks: totalOf(json.trackCount, tracks),
-      },
-    };
+      total: json.trackCount,
+    });
+    return { kind: "playlist", name: trimmedText(json.name) ?? `Unknown ${kind}`, tracks, pluginInfo };
   }
 
   async #artist(item: AppleMusicItem, { isPreview, signal }: Wanted): Promise<SourceAnswer> {
@@ -144,7 +143,8 @@ export class AppleMusicSource {
     const author = trimmedText(json.name) ?? "Unknown artist";
     const artworkUrl = artworkOf(json.artwork);
     const tracks = readAll(objectsOf(data, TOP_SONGS_MAX), { isPreview, artistArtworkUrl: artworkUrl });
-    const pluginInfo = { type: "artist", url: addressOf(json.url), artworkUrl, author, totalTracks: tracks.length };
+    if (tracks.length === 0) return { kind: "empty" };
+    const pluginInfo = listInfo({ type: "artist", url: webLinkOf(json.url), artworkUrl, author, tracks });
     return { kind: "playlist", name: topTracksOf(author), tracks, pluginInfo };
   }
 
@@ -192,11 +192,8 @@ export class AppleMusicSource {
   }
 }
 
+/** The songs among the entries; of previews, those that have one. */
 function readAll(entries: readonly Members[], options: Parameters<typeof readSong>[1]): SourceTrack[] {
-  return entries.flatMap((entry) => readSong(entry, options) ?? []);
-}
-
-/** What the site says may be wrong, or more than clients in other languages can read. */
-function totalOf(said: unknown, tracks: readonly SourceTrack[]): number {
-  return Math.max(countOf(said) ?? 0, tracks.length);
+  const tracks = entries.flatMap((entry) => readSong(entry, options) ?? []);
+  return options.isPreview ? tracks.filter(({ fields }) => fields?.previewUrl !== null) : tracks;
 }

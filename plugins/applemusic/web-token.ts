@@ -3,7 +3,7 @@
 
 import { createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { addressOf } from "../reading/address.ts";
-import { listOf, type Members, numberOf, objectOf } from "../reading/json.ts";
+import { listOf, numberOf, objectOf, parsedJson } from "../reading/json.ts";
 
 export interface ApiToken {
   readonly token: string;
@@ -15,16 +15,22 @@ export interface ApiToken {
 
 /** A token: three parts in base64url, of which the first two are JSON. */
 const TOKEN = /(?<![\w-])eyJ[\w-]{1,2000}\.([\w-]{2,8000})\.[\w-]{1,2000}(?![\w-])/g;
-/** What may stand in the header `Authorization` (RFC 6750, section 2.1). */
-const CREDENTIAL = /^[\w.~+/-]{8,8000}=*$/;
+/** A JSON Web Token: three parts in base64url (RFC 7519). */
+const CREDENTIAL = /^[\w-]{1,2000}\.[\w-]{1,8000}\.[\w-]{1,2000}$/;
 const TOKENS_MAX = 20;
 /** The year 5138; a time behind it is none. */
 const SECONDS_MAX = 1e11;
 const HOST = /^(?:https:\/\/)?([a-z\d.-]{1,100})\/?$/i;
 const SCRIPT = /<(?:script|link)\b([^<>]{1,2000})>/gi;
 const SCRIPT_ADDRESS = /(?:^|\s)(?:src|href)\s*=\s*["']?([^"'\s>]{1,500})/i;
-const SCRIPT_NAME = /\/assets\/index\b[\w~.-]{0,200}\.js$/;
+/** `index~0a.js`, `index-0a.js`, `index_0a.js`. */
+const SCRIPT_NAME = /\/assets\/index[\w~.%-]{0,200}\.js$/;
+const MODULE = /(?:^|\s)type\s*=\s*["']?module\b/i;
 const SCRIPTS_MAX = 4;
+/** Ranks of tokens. */
+export const BEST = 0;
+const OF_NO_SITE = 1;
+export const EXPIRED = 2;
 /** Life of the tokens that are signed here; Apple allows 15,777,000 s, half a year. */
 const SIGNED_LIFE_S = 24 * 60 * 60;
 
@@ -35,20 +41,22 @@ export function readToken(text: string): ApiToken | undefined {
   return found?.token === text ? found : { token: text, origin: undefined, expiresAtMs: undefined };
 }
 
-/** The first token in a script that has not expired, or else the first. */
-export function findToken(script: string, nowMs: number): ApiToken | undefined {
-  const tokens = tokensIn(script);
-  return tokens.find(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs) ?? tokens[0];
+/** How good a token is, best first: one for the web site; another one; one that has expired. */
+export function rankOf({ origin, expiresAtMs = Number.POSITIVE_INFINITY }: ApiToken, nowMs: number): number {
+  if (expiresAtMs <= nowMs) return EXPIRED;
+  return origin === undefined ? OF_NO_SITE : BEST;
 }
 
-/** The addresses of the scripts of the page at `address` that may have a token, on the same host. */
+/** The addresses of the scripts of the page at `address` that may have a token, on the same host; modules first. */
 export function scriptsIn(page: string, address: string): string[] {
   const host = addressOf(address)?.hostname;
-  const addresses = [...page.matchAll(SCRIPT)].flatMap(([, attributes = ""]) => {
+  const scripts = [...page.matchAll(SCRIPT)].flatMap(([, attributes = ""]) => {
     const url = addressOf(SCRIPT_ADDRESS.exec(attributes)?.[1] ?? "", address);
-    return url?.hostname === host && url !== undefined && SCRIPT_NAME.test(url.pathname) ? [url.href] : [];
+    const isOne = url !== undefined && url.hostname === host && SCRIPT_NAME.test(url.pathname);
+    return isOne ? [{ href: url.href, isModule: MODULE.test(attributes) }] : [];
   });
-  return [...new Set(addresses)].slice(0, SCRIPTS_MAX);
+  const inOrder = scripts.toSorted((a, b) => Number(b.isModule) - Number(a.isModule));
+  return [...new Set(inOrder.map(({ href }) => href))].slice(0, SCRIPTS_MAX);
 }
 
 /** The key in the text of a `.p8` file, whatever became of its line breaks. Undefined: it is none. */
@@ -80,10 +88,11 @@ export function signToken(
   return { token: `${signed}.${signature.toString("base64url")}`, origin: undefined, expiresAtMs: exp * 1000 };
 }
 
-function tokensIn(text: string): ApiToken[] {
+/** The first ones in a text, as a script writes them. */
+export function tokensIn(text: string): ApiToken[] {
   const found: ApiToken[] = [];
   for (const [token, payload = ""] of text.matchAll(TOKEN)) {
-    const members = parsed(payload);
+    const members = objectOf(parsedJson(Buffer.from(payload, "base64url").toString()));
     if (members === undefined) continue;
     const expiry = numberOf(members.exp);
     const [origin] = [listOf(members.root_https_origin), [members.root_https_origin]].flat();
@@ -96,13 +105,4 @@ function tokensIn(text: string): ApiToken[] {
     if (found.length >= TOKENS_MAX) break;
   }
   return found;
-}
-
-function parsed(payload: string): Members | undefined {
-  try {
-    return objectOf(JSON.parse(Buffer.from(payload, "base64url").toString()));
-  } catch {
-    // Another text that looks like a token.
-    return undefined;
-  }
 }

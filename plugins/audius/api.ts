@@ -1,8 +1,8 @@
 // Asks Audius' API: at its own address, and at one of the nodes of others that it lists while that fails. Plugin thread.
 
-import { type Cache, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
+import { type Cache, type HttpAnswer, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
-import { listOf, membersOf, trimmedText } from "../reading/json.ts";
+import { listOf, membersOf, objectOf, parsedJson, trimmedText } from "../reading/json.ts";
 
 const HOME = "https://api.audius.co";
 /** Anybody may ask who gives a name. */
@@ -19,6 +19,9 @@ interface AudiusRequest {
   readonly query?: Readonly<Record<string, string | number>>;
 }
 
+/** An HTTP error without one of Audius: something in front of it may have answered. */
+export class StrangeError extends SourceError {}
+
 export class AudiusApi {
   readonly #host: Pick<PluginHost, "http" | "backend" | "cache">;
   /** The one that is asked in place of the API's own address. */
@@ -33,12 +36,14 @@ export class AudiusApi {
   get(path: string, { query, signal }: AudiusRequest): Promise<unknown> {
     const { http } = this.#host;
     return this.#anywhere(signal, async (base) => {
-      const answer = await http.json(`${base}/v1${path}`, {
+      const answer = await http.request(`${base}/v1${path}`, {
         signal,
+        headers: { accept: "application/json" },
         query: { ...query, ...APPLICATION },
         timeoutMs: TIMEOUT_MS,
       });
-      const { data } = membersOf(answer);
+      if (answer.status < 200 || answer.status > 299) throw this.#errorOf(answer);
+      const { data } = membersOf(parsedJson(answer.text));
       if (data === undefined) throw new SourceError("changed", "Audius' API answered without `data`");
       return data;
     });
@@ -53,7 +58,7 @@ export class AudiusApi {
       // A node that has the file itself may send it at once.
       const headers = { range: "bytes=0-0" };
       const answer = await http.request(url.href, { signal, headers, redirect: "manual", timeoutMs: TIMEOUT_MS });
-      if (answer.status >= 400) throw http.statusError(answer);
+      if (answer.status >= 400) throw this.#errorOf(answer);
       const { location } = answer.headers;
       const file = location === undefined ? url : webAddressIn(location, url.href);
       if (file === undefined) throw new SourceError("changed", "Audius' API names no address of the track's file");
@@ -69,13 +74,34 @@ export class AudiusApi {
       return await this.#backendOf(first).run(() => ask(first));
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof SourceError) || !["busy", "changed", "unreachable"].includes(error.kind)) throw error;
+      if (!mayDifferElsewhere(error)) throw error;
       const other = node === undefined ? await this.#otherNode(error, signal) : HOME;
-      const value = await this.#backendOf(other).run(() => ask(other));
+      const value = await this.#askOther(other, { ask, trouble: error, signal });
       if (other === HOME) this.#nodes.delete(KEY);
       else this.#nodes.set(KEY, other);
       return value;
     }
+  }
+
+  /** Rejects with `trouble` if it says no more. */
+  async #askOther<Value>(
+    other: string,
+    { ask, trouble, signal }: { ask: (base: string) => Promise<Value>; trouble: SourceError; signal: AbortSignal },
+  ): Promise<Value> {
+    try {
+      return await this.#backendOf(other).run(() => ask(other));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw mayDifferElsewhere(error) ? trouble : error;
+    }
+  }
+
+  #errorOf(answer: HttpAnswer): SourceError {
+    const error = this.#host.http.statusError(answer);
+    // Refusals may be without words.
+    const isOwn =
+      objectOf(parsedJson(answer.text)) !== undefined || (answer.text === "" && error.kind === "unavailable");
+    return isOwn ? error : new StrangeError(error.kind, error.message, { retryAfterMs: error.retryAfterMs });
   }
 
   #backendOf(base: string) {
@@ -95,4 +121,10 @@ export class AudiusApi {
     if (node === undefined) throw trouble;
     return node.href.replace(/[/?#]*$/, "");
   }
+}
+
+/** Whether another node may give a better answer. */
+function mayDifferElsewhere(error: unknown): error is SourceError {
+  if (!(error instanceof SourceError)) return false;
+  return error instanceof StrangeError || ["busy", "changed", "unreachable"].includes(error.kind);
 }

@@ -10,9 +10,10 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
-import { addressOf, webAddressIn } from "../reading/address.ts";
-import { type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
-import { AudiusApi } from "./api.ts";
+import { pageAddressIn, webLinkOf } from "../reading/address.ts";
+import { type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { listInfo } from "../reading/list-info.ts";
+import { AudiusApi, StrangeError } from "./api.ts";
 import { AUDIUS_MANIFEST } from "./manifest.ts";
 
 const SITE = "https://audius.co";
@@ -22,7 +23,6 @@ const USER_TRACKS = 100;
 const TRACKS_MAX = 1000;
 const LENGTH_S_MAX = 24 * 3600;
 const TEXT_LENGTH_MAX = 1000;
-const URL_LENGTH_MAX = 2048;
 const HOSTS: ReadonlySet<string> = new Set(AUDIUS_MANIFEST.sources[0].hosts);
 const ID = /^\w{1,40}$/;
 const HANDLE = /^[\w.-]{1,100}$/;
@@ -76,7 +76,8 @@ export class AudiusSource {
       const url = await this.#api.stream(identifier, signal);
       return { kind: "link", url: url.href, variant: "mp3" };
     } catch (error) {
-      if (!(error instanceof SourceError) || error.kind !== "unavailable") throw error;
+      const isOwn = error instanceof SourceError && !(error instanceof StrangeError);
+      if (!isOwn || error.kind !== "unavailable") throw error;
       throw new SourceError("unavailable", NOT_FOR_ALL, { cause: error });
     }
   }
@@ -100,7 +101,8 @@ export class AudiusSource {
     const found = await this.#api.get(path, { signal, query: { limit: USER_TRACKS } });
     const tracks = readTracks(found);
     const author = tracks[0]?.author ?? handle;
-    const pluginInfo = { type: "artist", url: `${SITE}/${handle}`, author, totalTracks: tracks.length };
+    const url = `${SITE}/${handle}`;
+    const pluginInfo = listInfo({ type: "artist", url, author, tracks });
     return tracks.length === 0
       ? { kind: "empty" }
       : { kind: "playlist", name: `${author}'s tracks`, tracks, pluginInfo };
@@ -114,21 +116,21 @@ export class AudiusSource {
     if (!ID.test(id) || name === undefined) return { kind: "empty" };
     const tracks = readTracks(await this.#api.get(`/playlists/${id}/tracks`, { signal }));
     if (tracks.length === 0) return { kind: "empty" };
-    const author = textOf(membersOf(list.user).name) ?? null;
+    const author = textOf(membersOf(list.user).name);
     const artworkUrl = artworkOf(list.artwork);
     return {
       kind: "playlist",
       name,
       tracks,
-      pluginInfo: { type, url, artworkUrl, author, totalTracks: tracks.length },
+      pluginInfo: listInfo({ type, url, artworkUrl, author, tracks }),
     };
   }
 }
 
 /** The scheme may be missing. Undefined: it is no user, track, album or playlist. */
 function parseLink(text: string): Link | undefined {
-  const url = addressOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
-  if (url === undefined || !HOSTS.has(url.hostname) || url.port !== "" || url.username !== "") return undefined;
+  const url = pageAddressIn(text);
+  if (url === undefined || !HOSTS.has(url.hostname)) return undefined;
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   const [user = "", second = "", third] = segments;
   if (!HANDLE.test(user) || NO_USERS.has(user) || segments.length > 3) return undefined;
@@ -156,14 +158,13 @@ function readTrack(json: Members): SourceTrack | undefined {
   if (!ID.test(id) || title === undefined) return undefined;
   const user = membersOf(json.user);
   const lengthS = numberOf(json.duration) ?? 0;
-  const page = trimmedText(json.permalink);
   return {
     identifier: id,
     title,
     author: textOf(user.name) ?? textOf(user.handle),
     lengthMs: lengthS > 0 && lengthS <= LENGTH_S_MAX ? Math.round(lengthS * 1000) : undefined,
     isStream: false,
-    uri: page === undefined ? null : webLink(page),
+    uri: webLinkOf(json.permalink, SITE),
     artworkUrl: artworkOf(json.artwork),
     isrc: textOf(json.isrc) ?? null,
   };
@@ -178,14 +179,9 @@ function isPlayable(json: Members): boolean {
 }
 
 function artworkOf(value: unknown): string | null {
-  const artwork = objectOf(value) ?? {};
-  const links = ["1000x1000", "480x480", "150x150"].map((size) => webLink(trimmedText(artwork[size]) ?? ""));
+  const artwork = membersOf(value);
+  const links = ["1000x1000", "480x480", "150x150"].map((size) => webLinkOf(artwork[size], SITE));
   return links.find((link) => link !== null) ?? null;
-}
-
-/** Absolute, or relative to the site. */
-function webLink(text: string): string | null {
-  return text === "" || text.length > URL_LENGTH_MAX ? null : (webAddressIn(text, SITE)?.href ?? null);
 }
 
 function textOf(value: unknown): string | undefined {

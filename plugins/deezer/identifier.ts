@@ -1,7 +1,7 @@
 // Parses Deezer identifiers: searches, ISRCs, seeds of recommendations, and links of its pages and share links. Pure.
 // Plugin thread.
 
-import { webAddressIn } from "../reading/address.ts";
+import { pageAddressIn } from "../reading/address.ts";
 
 type DeezerItem = "track" | "album" | "playlist" | "artist";
 
@@ -79,7 +79,7 @@ function parseRequest(text: string): DeezerRequest | undefined {
 
 /** Parses a link of a page or a share link; the scheme may be missing. */
 export function parseLink(link: string): DeezerPage | ShareLink | OtherPage | undefined {
-  const url = webAddressIn(/^https?:\/\//i.test(link) ? link : `https://${link}`);
+  const url = pageAddressIn(link);
   if (url === undefined) return undefined;
   const { hostname, pathname } = url;
   const isShare =

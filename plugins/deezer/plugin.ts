@@ -16,7 +16,7 @@ export default definePlugin({
     const source = new DeezerSource(host);
     host.log.info(
       "Deezer encrypts its audio, and nothing is decrypted here: its tracks are played as the same recordings from" +
-        " plugins.lavasrc.providers; masterDecryptionKey, arl and formats have no effect",
+        " plugins.lavasrc.providers",
     );
     for (const alias of aliases) host.addAlias(alias.name, alias.version);
     host.addSource({

@@ -1,11 +1,10 @@
 // Converts a track in the JSON of Deezer's API to the node's format. Plugin thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { webAddressIn } from "../reading/address.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
 
 const PREVIEW_LENGTH_MS = 30_000;
-const ADDRESS_LENGTH_MAX = 2048;
 const ID = /^[1-9]\d{0,18}$/;
 
 interface ReadTrackOptions {
@@ -30,7 +29,7 @@ export function readTrack(
     albumUrl: pageOf("album", idOf(ownAlbum.id)),
     artistUrl: pageOf("artist", idOf(ownArtist.id)),
     artistArtworkUrl: pictureOf(ownArtist, "picture"),
-    previewUrl: addressOf(json.preview),
+    previewUrl: webLinkOf(json.preview),
     isPreview,
   };
   return {
@@ -55,13 +54,7 @@ export function idOf(value: unknown): string | undefined {
 
 /** The largest picture: `cover_xl`, `picture_big`. */
 export function pictureOf(json: Members, name: "cover" | "picture"): string | null {
-  return addressOf(json[`${name}_xl`]) ?? addressOf(json[`${name}_big`]) ?? addressOf(json[name]);
-}
-
-/** Null unless it is an `http` or `https` address. */
-export function addressOf(value: unknown): string | null {
-  const text = trimmedText(value) ?? "";
-  return text.length <= ADDRESS_LENGTH_MAX && webAddressIn(text) !== undefined ? text : null;
+  return webLinkOf(json[`${name}_xl`]) ?? webLinkOf(json[`${name}_big`]) ?? webLinkOf(json[name]);
 }
 
 function pageOf(kind: "track" | "album" | "artist", id: string | undefined): string | null {

@@ -12,9 +12,10 @@ import {
   SourceError,
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
-import { addressOf as parseAddress } from "../reading/address.ts";
+import { addressOf, webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
-import { countOf, DeezerApi } from "./api.ts";
+import { countOf, listInfo, topTracksOf } from "../reading/list-info.ts";
+import { DeezerApi } from "./api.ts";
 import {
   type DeezerPage,
   type DeezerRequest,
@@ -23,7 +24,7 @@ import {
   parseLink,
   type ShareLink,
 } from "./identifier.ts";
-import { addressOf, idOf, pictureOf, readTrack } from "./read-track.ts";
+import { idOf, pictureOf, readTrack } from "./read-track.ts";
 
 const LIST_LIMIT = 10_000;
 const TOP_LIMIT = 50;
@@ -39,10 +40,10 @@ interface Wanted {
 }
 
 export class DeezerSource {
-  readonly #host: Pick<PluginHost, "http" | "backend">;
+  readonly #host: Pick<PluginHost, "http" | "backend" | "log">;
   readonly #api: DeezerApi;
 
-  constructor(host: Pick<PluginHost, "http" | "backend">) {
+  constructor(host: Pick<PluginHost, "http" | "backend" | "log">) {
     this.#host = host;
     this.#api = new DeezerApi(host);
   }
@@ -77,7 +78,7 @@ export class DeezerSource {
 
   async resolve({ track, signal }: ResolveRequest): Promise<Playable> {
     if (track.fields?.isPreview === true) return this.#preview(track, signal);
-    return { kind: "mirror", isrc: track.isrc ?? (await this.#isrcOf(track.identifier, signal)) };
+    return { kind: "mirror", isrc: trimmedText(track.isrc) ?? (await this.#isrcOf(track.identifier, signal)) };
   }
 
   async #answer(request: Exclude<DeezerRequest, ShareLink>, wanted: Wanted): Promise<SourceAnswer> {
@@ -123,18 +124,16 @@ export class DeezerSource {
     const isAlbum = kind === "album";
     const owner = membersOf(isAlbum ? json.artist : json.creator);
     const tracks = readAll(entries, isAlbum ? { isPreview, album: json, artist: owner } : { isPreview });
-    return {
-      kind: "playlist",
-      name: trimmedText(json.title) ?? `Unknown ${kind}`,
+    if (tracks.length === 0) return { kind: "empty" };
+    const pluginInfo = listInfo({
+      type: kind,
+      url: webLinkOf(json.link) ?? `https://www.deezer.com/${kind}/${id}`,
+      artworkUrl: pictureOf(json, isAlbum ? "cover" : "picture"),
+      author: trimmedText(owner.name),
       tracks,
-      pluginInfo: {
-        type: kind,
-        url: addressOf(json.link) ?? `https://www.deezer.com/${kind}/${id}`,
-        artworkUrl: pictureOf(json, isAlbum ? "cover" : "picture"),
-        author: trimmedText(owner.name) ?? null,
-        totalTracks: totalOf(countOf(json.nb_tracks) ?? total, tracks),
-      },
-    };
+      total: json.nb_tracks ?? total,
+    });
+    return { kind: "playlist", name: trimmedText(json.title) ?? `Unknown ${kind}`, tracks, pluginInfo };
   }
 
   async #artist(id: string, { isPreview, signal }: Wanted): Promise<SourceAnswer> {
@@ -144,21 +143,22 @@ export class DeezerSource {
     ]);
     const author = trimmedText(artist.name) ?? "Unknown artist";
     const tracks = readAll(entries, { isPreview, artist });
-    return {
-      kind: "playlist",
-      name: topTracksOf(author),
+    if (tracks.length === 0) return { kind: "empty" };
+    const pluginInfo = listInfo({
+      type: "artist",
+      url: webLinkOf(artist.link) ?? `https://www.deezer.com/artist/${id}`,
+      artworkUrl: pictureOf(artist, "picture"),
+      author,
       tracks,
-      pluginInfo: {
-        type: "artist",
-        url: addressOf(artist.link) ?? `https://www.deezer.com/artist/${id}`,
-        artworkUrl: pictureOf(artist, "picture"),
-        author,
-        totalTracks: totalOf(total, tracks),
-      },
-    };
+      total,
+    });
+    return { kind: "playlist", name: topTracksOf(author), tracks, pluginInfo };
   }
 
-  /** Deezer's own choice needs an account; the radio of the artist does not. A seed that is a track comes first. */
+  /**
+   * Deezer's own choice needs an account; the radio of the artist does not, nor do the artist's top tracks where there
+   * is none. A seed that is a track comes first.
+   */
   async #recommendations(seed: DeezerPage | undefined, { isPreview, signal }: Wanted): Promise<SourceAnswer> {
     if (seed === undefined) {
       const message = "dzrec: takes the number of a track or an artist: dzrec:3135556, dzrec:track=… or dzrec:artist=…";
@@ -167,14 +167,23 @@ export class DeezerSource {
     const first = seed.kind === "track" ? await this.#api.get(`track/${seed.id}`, { signal }) : undefined;
     const artistId = first === undefined ? seed.id : idOf(membersOf(first.artist).id);
     if (artistId === undefined) throw new SourceError("changed", "api.deezer.com answered a track without an artist");
-    const { entries } = await this.#api.list(`artist/${artistId}/radio`, { limit: TOP_LIMIT, signal });
-    const others = entries.filter((entry) => idOf(entry.id) !== idOf(first?.id));
-    return {
-      kind: "playlist",
-      name: "Deezer Recommendations",
-      tracks: readAll(first === undefined ? others : [first, ...others], { isPreview }),
-      pluginInfo: { type: "recommendations", url: null, artworkUrl: null, author: null, totalTracks: null },
-    };
+    const isOther = (entry: Members) => idOf(entry.id) !== idOf(first?.id);
+    const radio = (await this.#entries(`artist/${artistId}/radio`, signal)).filter(isOther);
+    const top = radio.length > 0 ? radio : (await this.#entries(`artist/${artistId}/top`, signal)).filter(isOther);
+    const tracks = readAll(first === undefined ? top : [first, ...top], { isPreview });
+    if (top.length === 0 || tracks.length === 0) return { kind: "empty" };
+    const pluginInfo = listInfo({ type: "recommendations", tracks });
+    return { kind: "playlist", name: "Deezer Recommendations", tracks, pluginInfo };
+  }
+
+  /** None where there is no such list. */
+  async #entries(path: string, signal: AbortSignal): Promise<readonly Members[]> {
+    try {
+      return (await this.#api.list(path, { limit: TOP_LIMIT, signal })).entries;
+    } catch (error) {
+      if (error instanceof SourceError && error.kind === "not-found") return [];
+      throw error;
+    }
   }
 
   /** The link of a preview is signed for a short time, so that it is read again. */
@@ -182,7 +191,7 @@ export class DeezerSource {
     const id = idOf(identifier);
     if (id === undefined) throw new SourceError("invalid", "a Deezer track must have its number as its identifier");
     const { preview } = await this.#api.get(`track/${id}`, { signal });
-    const url = addressOf(preview);
+    const url = webLinkOf(preview);
     if (url === null) throw new SourceError("unavailable", "Deezer has no preview of this track");
     const [, expiry] = EXPIRY.exec(url) ?? [];
     return {
@@ -223,7 +232,7 @@ export class DeezerSource {
     return this.#host.backend("share links").run(async () => {
       const answer = await http.request(url, { signal, redirect: "manual" });
       const { location } = answer.headers;
-      if (location !== undefined) return parseAddress(location, url);
+      if (location !== undefined) return addressOf(location, url);
       if (answer.status >= 400) throw http.statusError(answer);
       throw new SourceError("changed", "a share link of Deezer did not answer with a redirect");
     });
@@ -238,15 +247,11 @@ function readList(kind: Exclude<DeezerPage["kind"], "track">, json: Members): Se
   const owner = membersOf(kind === "album" ? json.artist : (json.creator ?? json.user));
   return {
     name: isArtist ? topTracksOf(name) : name,
-    url: addressOf(json.link) ?? `https://www.deezer.com/${kind}/${id}`,
+    url: webLinkOf(json.link) ?? `https://www.deezer.com/${kind}/${id}`,
     artworkUrl: pictureOf(json, kind === "album" ? "cover" : "picture") ?? undefined,
     author: isArtist ? name : trimmedText(owner.name),
     totalTracks: countOf(json.nb_tracks),
   };
-}
-
-function topTracksOf(artist: string): string {
-  return `${artist}'s Top Tracks`;
 }
 
 /** Where a redirect leads: the page itself, or the one in its parameter `dest`. Undefined: to its page for nothing. */
@@ -257,12 +262,11 @@ function targetOf(location: URL): ReturnType<typeof parseLink> {
   throw new SourceError("unavailable", message);
 }
 
-/** The tracks among the entries; also those that Deezer itself does not play in the node's country. */
+/**
+ * The tracks among the entries; also those that Deezer itself does not play in the node's country. Of previews, those
+ * that have one.
+ */
 function readAll(entries: readonly Members[], options: Parameters<typeof readTrack>[1]): SourceTrack[] {
-  return entries.flatMap((entry) => readTrack(entry, options) ?? []);
-}
-
-/** What the site says may be wrong. */
-function totalOf(said: number | undefined, tracks: readonly SourceTrack[]): number {
-  return Math.max(said ?? 0, tracks.length);
+  const tracks = entries.flatMap((entry) => readTrack(entry, options) ?? []);
+  return options.isPreview ? tracks.filter(({ fields }) => fields?.previewUrl !== null) : tracks;
 }

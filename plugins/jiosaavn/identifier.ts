@@ -1,6 +1,6 @@
 // Parses JioSaavn's identifiers: searches, recommendations, previews, and the links of its pages. Plugin thread.
 
-import { addressOf } from "../reading/address.ts";
+import { pageAddressIn } from "../reading/address.ts";
 import { JIOSAAVN_MANIFEST } from "./manifest.ts";
 
 /** As the API has them. */
@@ -39,8 +39,8 @@ export function parseIdentifier(identifier: string): JioSaavnRequest | undefined
     const id = songId(text.slice(RECOMMENDATIONS.length).trim());
     return id === undefined || isPreview ? undefined : { kind: "recommendations", id, isPreview };
   }
-  const url = addressOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
-  if (url === undefined || !HOSTS.has(url.hostname) || url.port !== "" || url.username !== "") return undefined;
+  const url = pageAddressIn(text);
+  if (url === undefined || !HOSTS.has(url.hostname)) return undefined;
   const page = parsePage(url.pathname);
   return page === undefined ? undefined : { ...page, isPreview };
 }

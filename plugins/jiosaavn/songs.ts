@@ -2,7 +2,7 @@
 // `more_info`), and the lists that they are in. Texts have entities of HTML. Pure. Plugin thread.
 
 import { SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { webAddressIn } from "../reading/address.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { decodeEntities } from "../reading/entities.ts";
 import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import { songId } from "./identifier.ts";
@@ -11,7 +11,6 @@ const SITE = "https://www.jiosaavn.com/";
 const SONGS_MAX = 10_000;
 const ARTISTS_MAX = 50;
 const TEXT_LENGTH_MAX = 1000;
-const URL_LENGTH_MAX = 2048;
 const MEDIA_LENGTH_MAX = 4096;
 const LENGTH_S_MAX = 24 * 3600;
 const PREVIEW_MS = 30_000;
@@ -109,8 +108,7 @@ export function textOf(value: unknown): string | undefined {
 
 /** Addresses may be relative to the site; null for anything else. */
 export function webLink(value: unknown): string | null {
-  const text = textOf(value);
-  return text === undefined || text.length > URL_LENGTH_MAX ? null : (webAddressIn(text, SITE)?.href ?? null);
+  return webLinkOf(textOf(value), SITE);
 }
 
 /** In the largest size there is. */

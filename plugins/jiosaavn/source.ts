@@ -14,6 +14,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { webAddressIn } from "../reading/address.ts";
 import { membersOf, trimmedText } from "../reading/json.ts";
+import { listInfo, topTracksOf } from "../reading/list-info.ts";
 import { type PageKind, parseIdentifier, songId } from "./identifier.ts";
 import type { JIOSAAVN_MANIFEST } from "./manifest.ts";
 import { pictureOf, previewOf, type Song, type SongMedia, songsByKey, songsIn, textOf, webLink } from "./songs.ts";
@@ -48,8 +49,6 @@ export class JioSaavnSource {
   constructor(host: PluginHost<JioSaavnOptions>) {
     this.#host = host;
     this.#media = host.cache("media", MEDIA);
-    if (host.options.apiURL !== undefined)
-      host.log.info("plugins.jiosaavn.apiURL has no effect: JioSaavn itself is asked");
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
@@ -82,11 +81,18 @@ export class JioSaavnSource {
     }
     if (media.encryptedUrl === undefined) throw new SourceError("unavailable", NO_AUDIO);
     const bitrates = media.isHigh && variant !== "128" ? ["320", "128"] : ["128"];
+    let trouble = new SourceError("unavailable", NO_AUDIO);
     for (const bitrate of bitrates) {
-      const link = await this.#link(media.encryptedUrl, bitrate, signal);
-      if (link !== undefined) return link;
+      try {
+        const link = await this.#link(media.encryptedUrl, bitrate, signal);
+        if (link !== undefined) return link;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof SourceError)) throw error;
+        trouble = error;
+      }
     }
-    throw new SourceError("unavailable", NO_AUDIO);
+    throw trouble;
   }
 
   async #page(
@@ -106,15 +112,15 @@ export class JioSaavnSource {
     const author = page === "artist" ? title : page === "album" ? first.author : user;
     return {
       kind: "playlist",
-      name: page === "artist" ? `${title}'s Top Tracks` : title,
+      name: page === "artist" ? topTracksOf(title) : title,
       tracks,
-      pluginInfo: {
+      pluginInfo: listInfo({
         type: page,
         url: webLink(head.perma_url ?? membersOf(head.urls).overview),
         artworkUrl: pictureOf(head.image),
-        author: author ?? null,
-        totalTracks: tracks.length,
-      },
+        author,
+        tracks,
+      }),
     };
   }
 
@@ -149,7 +155,7 @@ export class JioSaavnSource {
     const found = songs.length > 0 ? songs : await this.#ofSameArtists(id, signal);
     const tracks = this.#tracks(found.slice(0, limit), false);
     if (tracks.length === 0) return { kind: "empty" };
-    const pluginInfo = { type: "recommendations", author: "Saavn Editor", totalTracks: tracks.length };
+    const pluginInfo = listInfo({ type: "recommendations", author: "Saavn Editor", tracks });
     return { kind: "playlist", name: "JioSaavn Recommendations", tracks, pluginInfo };
   }
 

@@ -1,23 +1,23 @@
 // The ISRC of a recording from Deezer's open index, by title, artist and length: for sites that do not say it. Plugin
 // thread.
 
+import { createHash } from "node:crypto";
 import { type Cache, type PluginHost, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { scoreRecording } from "../../src/recordings/same-recording.ts";
-import { type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "./json.ts";
+import { throwDeezerError } from "./deezer-error.ts";
+import { type Members, membersOf, numberOf, objectsOf, trimmedText } from "./json.ts";
 
 const API = "https://api.deezer.com/2.0";
-/** For all requests of one recording. */
-const TIMEOUT_MS = 3000;
+/** For all requests of one recording: less than the node waits for, so that an outage is noticed here. */
+const TIMEOUT_MS = 2000;
 const RESULTS_MAX = 50;
 const QUERY_LENGTH_MAX = 200;
-const KEY_LENGTH_MAX = 200;
 const LENGTH_DIFFERENCE_MS = 3000;
+/** Of a code that decides which recording is played. */
+const SCORE_MIN = 0.85;
 const KNOWN_MS = 30 * 24 * 60 * 60_000;
 const UNKNOWN_MS = 60 * 60_000;
 const ENTRIES_MAX = 4000;
-/** Deezer's error for more than 50 requests in 5 s. */
-const QUOTA = 4;
-const QUOTA_MS = 5000;
 const FEATURED = /\s*[([](?:feat|ft|featuring|with)\b[^)\]]*[)\]]/i;
 const ISRC = /^[A-Z]{2}[A-Z\d]{3}\d{7}$/;
 
@@ -25,7 +25,7 @@ type WantedTrack = Pick<SourceTrack, "identifier" | "title" | "author" | "length
 
 export class IsrcIndex {
   readonly #host: Pick<PluginHost, "http" | "backend" | "clock">;
-  /** By identifier, title and author; empty: there is none. */
+  /** By `keyOf`; empty: there is none. */
   readonly #known: Cache<string>;
 
   constructor(host: Pick<PluginHost, "http" | "backend" | "clock" | "cache">) {
@@ -36,8 +36,7 @@ export class IsrcIndex {
   /** Undefined: not known, or the index does not answer. Rejects only with the reason of `signal`. */
   async find(track: WantedTrack, signal: AbortSignal): Promise<string | undefined> {
     try {
-      const key = [track.identifier, track.title, track.author].join("\n").slice(0, KEY_LENGTH_MAX);
-      const found = await this.#known.getOrMake(key, {
+      const found = await this.#known.getOrMake(keyOf(track), {
         signal,
         make: async (shared) => {
           const isrc = await this.#host.backend("ISRC index of Deezer").run(() => this.#ask(track, shared));
@@ -74,11 +73,16 @@ export class IsrcIndex {
     const { signal, deadlineMs, query } = options;
     const timeoutMs = Math.max(deadlineMs - this.#host.clock.now(), 1);
     const answer = membersOf(await this.#host.http.json(`${API}/${path}`, { signal, query, timeoutMs }));
-    const error = objectOf(answer.error);
-    if (error === undefined) return answer;
-    if (error.code === QUOTA) throw new SourceError("busy", "Deezer's quota is used up", { retryAfterMs: QUOTA_MS });
-    throw new SourceError("unavailable", `Deezer answered error ${String(numberOf(error.code))}`);
+    throwDeezerError(answer);
+    return answer;
   }
+}
+
+/** Of all that is compared: a client can write any of it, and must not decide for others. */
+function keyOf({ lengthMs, identifier, title, author }: WantedTrack): string {
+  return createHash("sha256")
+    .update(JSON.stringify([lengthMs, identifier, title, author]))
+    .digest("base64url");
 }
 
 /** The first artist and the title, without guests. */
@@ -99,7 +103,7 @@ function bestOf(entries: readonly Members[], { title, author = "", lengthMs }: W
     const length = Math.round(seconds * 1000);
     if (Math.abs(length - lengthMs) > LENGTH_DIFFERENCE_MS) return [];
     const { score } = scoreRecording(wanted, { title: name, author: artist, length, isStream: false, isrc: null });
-    return score > 0 ? [{ entry, score }] : [];
+    return score >= SCORE_MIN ? [{ entry, score }] : [];
   });
   return scored.toSorted((a, b) => b.score - a.score)[0]?.entry;
 }

@@ -4,6 +4,16 @@
 /** An object whose members are not checked yet. */
 export type Members = Readonly<Record<string, unknown>>;
 
+/** Undefined if the text is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says what it is instead.
+    return undefined;
+  }
+}
+
 /** An object, and no list. */
 export function objectOf(value: unknown): Members | undefined {
   // Checked to be an object here; its members are checked by the reader.

@@ -23,26 +23,32 @@ type Host = Pick<PluginHost, "http" | "backend" | "cache" | "clock">;
 export class EmbedPages {
   readonly #host: Host;
   readonly #sessions: Cache<string>;
+  /** What the last page with a session was about. */
+  #lastWithSession: Item | undefined;
 
   constructor(host: Host) {
     this.#host = host;
     this.#sessions = host.cache("sessions", { ttlMs: SESSION_MS.default, entriesMax: SESSIONS_MAX });
   }
 
-  /** What the page of an item says of it. Rejects with a SourceError, `not-found` if there is no such item. */
-  async entity(item: Item, signal: AbortSignal): Promise<Members> {
-    const { entity } = await this.#host.backend(`embed pages: ${item.type}`).run(async () => {
-      const page = await this.#read(item, signal);
-      if (page.entity === undefined) throw new SourceError("not-found", `Spotify has no ${item.type} ${item.id}`);
-      return { entity: page.entity };
+  /**
+   * What is read from the page of an item. Rejects with a SourceError: `not-found` if there is no such item, `changed`
+   * for a page of another form, for which `read` answers undefined.
+   */
+  async item<Value>(item: Item, read: (entity: Members) => Value | undefined, signal: AbortSignal): Promise<Value> {
+    return this.#host.backend(`embed pages: ${item.type}`).run(async () => {
+      const { entity, isMissing } = await this.#read(item, signal);
+      if (isMissing) throw new SourceError("not-found", `Spotify has no ${item.type} ${item.id}`);
+      const found = entity === undefined ? undefined : read(entity);
+      if (found !== undefined) return found;
+      throw new SourceError("changed", `Spotify's embed page of the ${item.type} has another form now`);
     });
-    return entity;
   }
 
   /** The token of a visitor's session: that of a page that was read, or of one that is read for it. */
-  async token(signal: AbortSignal): Promise<string> {
+  async token({ item, signal }: { readonly item?: Item | undefined; readonly signal: AbortSignal }): Promise<string> {
     const key = await this.#key(signal);
-    const make = (shared: AbortSignal): Promise<{ value: string; ttlMs: number }> => this.#newToken(shared);
+    const make = (shared: AbortSignal): Promise<{ value: string; ttlMs: number }> => this.#newToken(item, shared);
     return this.#sessions.getOrMake(key, { signal, make, isKeptFresh: true });
   }
 
@@ -53,10 +59,11 @@ export class EmbedPages {
     if (this.#sessions.get(key) === token) this.#sessions.delete(key);
   }
 
-  async #newToken(signal: AbortSignal): Promise<{ value: string; ttlMs: number }> {
+  async #newToken(wanted: Item | undefined, signal: AbortSignal): Promise<{ value: string; ttlMs: number }> {
+    const pages = [wanted ?? [], this.#lastWithSession ?? [], SESSION_PAGES].flat();
     return this.#host.backend("embed pages: session").run(async () => {
       let trouble: unknown;
-      for (const item of SESSION_PAGES) {
+      for (const item of pages) {
         try {
           const { session } = await this.#read(item, signal);
           if (session !== undefined) return { value: session.token, ttlMs: this.#lifeOf(session) };
@@ -76,6 +83,7 @@ export class EmbedPages {
     const answer = await this.#host.http.request(url, { signal, headers, timeoutMs: TIMEOUT_MS });
     const page = this.#pageOf(answer);
     const { session } = page;
+    if (session !== undefined && !page.isMissing) this.#lastWithSession = { type, id };
     if (session !== undefined && this.#sessions.get(key) === undefined) {
       this.#sessions.set(key, session.token, this.#lifeOf(session));
     }
@@ -83,7 +91,8 @@ export class EmbedPages {
   }
 
   #pageOf(answer: HttpAnswer): EmbedPage {
-    if (MISSING.has(answer.status)) return { entity: undefined, session: undefined };
+    // The page that says so has a session, too, perhaps.
+    if (MISSING.has(answer.status)) return { ...pageOrNone(answer.text), isMissing: true };
     if (answer.status >= 200 && answer.status <= 299) return readEmbedPage(answer.text);
     const error = this.#host.http.statusError(answer);
     if (error.kind === "busy") throw error;
@@ -98,5 +107,14 @@ export class EmbedPages {
 
   async #key(signal: AbortSignal): Promise<string> {
     return (await this.#host.http.address({ signal })) ?? "";
+  }
+}
+
+function pageOrNone(text: string): Pick<EmbedPage, "entity" | "session"> {
+  try {
+    return readEmbedPage(text);
+  } catch {
+    // Any page will do for an item that does not exist.
+    return { entity: undefined, session: undefined };
   }
 }

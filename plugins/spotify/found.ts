@@ -1,8 +1,9 @@
 // What is found at Spotify, whichever backend was asked, and how it becomes a track of the node. Pure. Plugin thread.
 
 import type { JsonMembers, SearchList, SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { webAddressIn } from "../reading/address.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { listOf, type Members, membersOf, numberOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { listInfo, topTracksOf } from "../reading/list-info.ts";
 import type { ItemType } from "./identifier.ts";
 
 export interface FoundTrack {
@@ -27,7 +28,7 @@ export interface FoundList {
   readonly tracks: readonly FoundTrack[];
   /** Entries that were read, with those that are no tracks or cannot be played. */
   readonly entryCount: number;
-  /** Of the whole list, as Spotify says; undefined if it does not. */
+  /** Of the whole list, as Spotify says; undefined if that is not known. */
   readonly totalCount?: number | undefined;
 }
 
@@ -41,8 +42,9 @@ export interface FoundItems {
 
 /** As in Lavalink. */
 export const LOCAL_ID = "local";
+/** Clients read it as a signed number of 32 bits. */
+const COUNT_MAX = 2 ** 31 - 1;
 const PREVIEW_MS = 30_000;
-const ADDRESS_LENGTH_MAX = 2048;
 const PICTURES_MAX = 20;
 const ARTISTS_MAX = 100;
 /** A day: longer than any track. */
@@ -74,24 +76,18 @@ export function sourceTrackOf(found: FoundTrack, { isPreview }: { readonly isPre
   };
 }
 
-/** `pluginInfo` of a list, as of LavaSrc. */
-export function listInfoOf(list: FoundList, { type, url }: { readonly type: string; readonly url: string | null }) {
-  return {
-    type,
-    url,
-    artworkUrl: list.artworkUrl ?? null,
-    author: list.author ?? null,
-    totalTracks: Math.max(list.totalCount ?? 0, list.tracks.length),
-  } satisfies JsonMembers;
+/** `pluginInfo` of a list; its `totalTracks` is null where Spotify does not say how many there are. */
+export function listInfoOf(
+  { artworkUrl, author, tracks, totalCount: total }: FoundList,
+  { type, url }: { readonly type: string; readonly url: string | null },
+): JsonMembers {
+  const info = listInfo({ type, url, artworkUrl, author, tracks, total });
+  return total === undefined ? { ...info, totalTracks: null } : info;
 }
 
 /** An artist among the results of a search, named as the list that its page loads. */
 export function artistList(name: string, list: Omit<SearchList, "name" | "author">): SearchList {
   return { ...list, name: topTracksOf(name), author: name };
-}
-
-export function topTracksOf(artist: string): string {
-  return `${artist}'s Top Tracks`;
 }
 
 /** The page for people. */
@@ -125,9 +121,10 @@ export function lengthOf(...values: readonly unknown[]): number | undefined {
     .find((ms) => ms !== undefined && ms > 0 && ms <= LENGTH_MS_MAX);
 }
 
-/** A count of a list's entries: a whole number from 0. */
+/** A count of a list's entries: a whole number from 0, cut to `COUNT_MAX`. */
 export function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  const isCount = typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  return isCount ? Math.min(value, COUNT_MAX) : undefined;
 }
 
 /** Names of artists in a list, with `, ` between them. */
@@ -147,19 +144,13 @@ export function artistsOf(list: unknown): Members[] {
   return objectsOf(list, ARTISTS_MAX);
 }
 
-/** An address that a client may be shown. */
-export function webAddressOf(value: unknown): string | undefined {
-  const text = trimmedText(value) ?? "";
-  return text.length <= ADDRESS_LENGTH_MAX && webAddressIn(text) !== undefined ? text : undefined;
-}
-
 /** The largest of `[{url, width, height}]`; the first where sizes are unknown. */
 export function pictureOf(...lists: readonly unknown[]): string | undefined {
   const pictures = lists
     .flatMap((list) => objectsOf(listOf(list), PICTURES_MAX))
     .flatMap((picture) => {
-      const url = webAddressOf(picture.url);
-      return url === undefined ? [] : [{ url, size: sizeOf(picture) }];
+      const url = webLinkOf(picture.url);
+      return url === null ? [] : [{ url, size: sizeOf(picture) }];
     });
   return pictures.toSorted((a, b) => b.size - a.size)[0]?.url;
 }

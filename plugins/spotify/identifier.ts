@@ -1,7 +1,7 @@
 // Parses Spotify identifiers: searches, recommendations, previews, links of items, short links, URIs. Pure. Plugin
 // thread.
 
-import { addressOf } from "../reading/address.ts";
+import { pageAddressIn } from "../reading/address.ts";
 
 export type ItemType = "track" | "album" | "playlist" | "artist";
 
@@ -56,8 +56,8 @@ export function parseIdentifier(identifier: string): SpotifyRequest | undefined 
 /** What a link or URI leads to; the scheme of a link may be missing. */
 export function parseLink(text: string): SpotifyTarget | undefined {
   if (/^spotify:/i.test(text)) return parseSegments(text.slice("spotify:".length).split(":"));
-  const url = addressOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
-  if (url === undefined || url.port !== "" || url.username !== "" || url.password !== "") return undefined;
+  const url = pageAddressIn(text);
+  if (url === undefined) return undefined;
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   if (SHORT_HOSTS.has(url.hostname)) {
     const [name = ""] = segments;

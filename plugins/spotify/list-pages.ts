@@ -36,14 +36,22 @@ export async function completeList(
     signal.throwIfAborted();
   };
   // The first ones may not tell how many there are.
-  if (first.totalCount === undefined && first.entryCount < entriesMax) await load([first.entryCount]);
+  if (first.totalCount === undefined) await load([first.entryCount]);
   const offsets = offsetsOf(parts, { pageSize, entriesMax });
   for (let at = 0; at < offsets.length && troubles.length === 0; at += PAGES_AT_ONCE) {
     await load(offsets.slice(at, at + PAGES_AT_ONCE));
   }
+  // There may be more than it says.
+  for (let known = 0; known < parts.length && troubles.length === 0; ) {
+    known = parts.length;
+    const count = countOf(parts);
+    const isFull = (parts.at(-1)?.entryCount ?? 0) >= pageSize;
+    if (isFull && count > (totalOf(parts) ?? count) && count < entriesMax) await load([count]);
+  }
   const unexpected = troubles.find((trouble) => !(trouble instanceof SourceError));
   if (unexpected !== undefined) throw unexpected;
-  const totalCount = parts.find((part) => part.totalCount !== undefined)?.totalCount;
+  const isWhole = troubles.length === 0 && countOf(parts) < entriesMax;
+  const totalCount = totalOf(parts) ?? (isWhole ? countOf(parts) : undefined);
   const tracks = parts.flatMap((part) => part.tracks).slice(0, entriesMax);
   return { list: { ...first, tracks, totalCount }, trouble: troubles[0] as SourceError | undefined }; // as checked
 }
@@ -53,7 +61,7 @@ function offsetsOf(
   parts: readonly FoundList[],
   { pageSize, entriesMax }: Pick<ListPages, "pageSize" | "entriesMax">,
 ): number[] {
-  const start = parts.reduce((sum, { entryCount }) => sum + entryCount, 0);
+  const start = countOf(parts);
   const { entryCount = 0, totalCount } = parts.at(-1) ?? {};
   const isFull = entryCount >= pageSize;
   const end = Math.min(totalCount ?? (isFull ? entriesMax : start), entriesMax);
@@ -63,7 +71,20 @@ function offsetsOf(
   return Array.from({ length: Math.max(Math.ceil((end - start) / step), 0) }, (_, index) => start + index * step);
 }
 
-/** A page that comes again, whatever is asked for. */
+function countOf(parts: readonly FoundList[]): number {
+  return parts.reduce((sum, { entryCount }) => sum + entryCount, 0);
+}
+
+/** As the site says. */
+function totalOf(parts: readonly FoundList[]): number | undefined {
+  return parts.find((part) => part.totalCount !== undefined)?.totalCount;
+}
+
+/** A page that comes again, whatever is asked for. Files of a playlist's owner differ in their titles only. */
 function isSame({ tracks: one }: FoundList, { tracks: other }: FoundList): boolean {
-  return one.length > 1 && one.length === other.length && one.every(({ id }, index) => id === other[index]?.id);
+  const isEqual = (index: number): boolean => {
+    const [a, b] = [one[index], other[index]];
+    return a?.id === b?.id && a?.title === b?.title && a?.author === b?.author;
+  };
+  return one.length > 1 && one.length === other.length && one.every((_track, index) => isEqual(index));
 }

@@ -10,14 +10,7 @@ import { completeList } from "./list-pages.ts";
 import type { SPOTIFY_MANIFEST } from "./manifest.ts";
 import type { Pathfinder } from "./pathfinder.ts";
 import { readEmbedList, readEmbedTrack } from "./read-embed.ts";
-import {
-  readAlbum,
-  readArtist,
-  readPlaylist,
-  readRecommendations,
-  readSearch,
-  readTrackUnion,
-} from "./read-pathfinder.ts";
+import { readAlbum, readArtist, readPlaylist, readRecommendations, readSearch, readTrack } from "./read-pathfinder.ts";
 import { ALBUM_PAGE_SIZE, type WebApi } from "./web-api.ts";
 
 const PLAYLIST_PAGE_SIZE = 100;
@@ -27,10 +20,11 @@ const EMBED_ENTRIES_MAX = 100;
 const ENTRIES_MAX = 10_000;
 const ARTIST_TRACKS_MAX = 100;
 const SEARCH_LIMIT = 10;
+/** Less than the node waits for, so that an outage is noticed here, and with time left for another index. */
+const ISRC_TIMEOUT_MS = 900;
 
 type Host = PluginHost<OptionValues<typeof SPOTIFY_MANIFEST.config>>;
-/** Undefined: there is no such item. */
-type Ask<Value> = () => Promise<Value | undefined>;
+type Ask<Value> = () => Promise<Value>;
 
 interface SpotifyBackends {
   readonly pages: EmbedPages;
@@ -53,11 +47,10 @@ export class SpotifyLoader {
     const { preferPartnerApi, preferV1SearchApi } = this.#host.options;
     const byApi: Ask<FoundItems>[] = webApi.isSet ? [() => webApi.search(query, types, signal)] : [];
     const byPlayer = async (): Promise<FoundItems> => {
-      const variables = { searchTerm: query, offset: 0, limit: SEARCH_LIMIT, numberOfTopResults: 5 };
+      const wanted = { searchTerm: query, offset: 0, limit: SEARCH_LIMIT, numberOfTopResults: 5 };
       const parts = { includeAudiobooks: true, includeArtistHasConcertsField: false };
-      const more = { includePreReleases: true, includeAuthors: false };
-      const data = await pathfinder.ask("searchDesktop", { ...variables, ...parts, ...more }, signal);
-      return readSearch(data) ?? throwChanged("searchDesktop");
+      const variables = { ...wanted, ...parts, includePreReleases: true, includeAuthors: false };
+      return pathfinder.ask({ operation: "searchDesktop", variables }, readSearch, signal);
     };
     const isPlayerFirst = preferPartnerApi && !preferV1SearchApi;
     return inOrder(isPlayerFirst ? [byPlayer, ...byApi] : [...byApi, byPlayer], signal);
@@ -67,10 +60,10 @@ export class SpotifyLoader {
   track(id: string, signal: AbortSignal): Promise<FoundTrack | undefined> {
     const { webApi, pages, pathfinder } = this.#backends;
     const byApi: Ask<FoundTrack>[] = webApi.isSet ? [() => webApi.track(id, signal)] : [];
-    const byPage = async (): Promise<FoundTrack> =>
-      readEmbedTrack(await pages.entity({ type: "track", id }, signal), id) ?? throwChanged("embed page of a track");
-    const byPlayer = async (): Promise<FoundTrack | undefined> =>
-      readTrackUnion(await pathfinder.ask("getTrack", { uri: `spotify:track:${id}` }, signal));
+    const item = { type: "track", id } as const;
+    const byPage = (): Promise<FoundTrack> => pages.item(item, (entity) => readEmbedTrack(entity, id), signal);
+    const query = { operation: "getTrack", item, variables: { uri: uriOf(item) } } as const;
+    const byPlayer = (): Promise<FoundTrack> => pathfinder.ask(query, readTrack, signal);
     const { preferPartnerApi } = this.#host.options;
     return inOrder(preferPartnerApi ? [byPlayer, ...byApi, byPage] : [...byApi, byPage, byPlayer], signal);
   }
@@ -78,7 +71,7 @@ export class SpotifyLoader {
   /** Undefined: there is no such list. */
   list(item: Item, signal: AbortSignal): Promise<FoundList | undefined> {
     const byPage = (): Promise<FoundList> => this.#byPage(item, signal);
-    const byPlayer = (): Promise<FoundList | undefined> => this.#byPlayer(item, signal);
+    const byPlayer = (): Promise<FoundList> => this.#byPlayer(item, signal);
     const byApi: Ask<FoundList>[] = this.#hasApi(item) ? [() => this.#byApi(item, signal)] : [];
     const { preferPartnerApi } = this.#host.options;
     return inOrder(preferPartnerApi ? [byPlayer, byPage, ...byApi] : [byPage, byPlayer, ...byApi], signal);
@@ -86,23 +79,23 @@ export class SpotifyLoader {
 
   /** Tracks that resemble a track. */
   async recommendations(id: string, signal: AbortSignal): Promise<readonly FoundTrack[]> {
-    const operation = "internalLinkRecommenderTrack";
-    const data = await this.#backends.pathfinder.ask(operation, { uri: `spotify:track:${id}` }, signal);
-    return readRecommendations(data) ?? throwChanged(operation);
+    const item = { type: "track", id } as const;
+    const query = { operation: "internalLinkRecommenderTrack", item, variables: { uri: uriOf(item) } } as const;
+    return this.#backends.pathfinder.ask(query, readRecommendations, signal);
   }
 
   /** The address of a track's preview; undefined: there is none. */
   async previewUrl(id: string, signal: AbortSignal): Promise<string | undefined> {
-    const entity = await this.#backends.pages.entity({ type: "track", id }, signal);
-    return readEmbedTrack(entity, id)?.previewUrl;
+    const read = (entity: Members): FoundTrack | undefined => readEmbedTrack(entity, id);
+    return (await this.#backends.pages.item({ type: "track", id }, read, signal)).previewUrl;
   }
 
-  /** From the Web API, where there are credentials; undefined: not known. */
+  /** From the Web API, where there are credentials, within 0.9 s; undefined: not known. */
   async isrc(id: string, signal: AbortSignal): Promise<string | undefined> {
     const { webApi } = this.#backends;
     if (!webApi.isSet) return undefined;
     try {
-      return (await webApi.track(id, signal)).isrc;
+      return (await webApi.track(id, signal, { timeoutMs: ISRC_TIMEOUT_MS })).isrc;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SourceError)) throw error;
@@ -112,19 +105,17 @@ export class SpotifyLoader {
 
   /** The first entries by the embed page, the rest by other backends. */
   async #byPage(item: Item, signal: AbortSignal): Promise<FoundList> {
-    const limits = this.#limitsOf(item);
     const { localFiles } = this.#host.options;
-    const entity = await this.#backends.pages.entity(item, signal);
-    const list = readEmbedList(entity, item, { entriesMax: limits.entriesMax, localFiles });
-    if (list === undefined) return throwChanged(`embed page of the ${item.type}`);
-    const isWhole = item.type === "artist" || list.entryCount < EMBED_ENTRIES_MAX;
-    if (isWhole) return { ...list, totalCount: list.entryCount };
-    return this.#complete(item, list, signal);
+    const limits = { entriesMax: this.#limitsOf(item).entriesMax, localFiles };
+    const list = await this.#backends.pages.item(item, (entity) => readEmbedList(entity, item, limits), signal);
+    const { entryCount } = list;
+    const isWhole = item.type === "artist" || entryCount < EMBED_ENTRIES_MAX;
+    return isWhole ? { ...list, totalCount: entryCount } : this.#complete(item, list, signal);
   }
 
-  async #byPlayer(item: Item, signal: AbortSignal): Promise<FoundList | undefined> {
+  async #byPlayer(item: Item, signal: AbortSignal): Promise<FoundList> {
     const first = await this.#playerPage(item, 0, signal);
-    return first === undefined || item.type === "artist" ? first : this.#complete(item, first, signal);
+    return item.type === "artist" ? first : this.#complete(item, first, signal);
   }
 
   async #byApi(item: Item, signal: AbortSignal): Promise<FoundList> {
@@ -134,10 +125,11 @@ export class SpotifyLoader {
   async #complete(item: Item, first: FoundList, signal: AbortSignal): Promise<FoundList> {
     const { webApi } = this.#backends;
     const page = async (offset: number): Promise<FoundList> => {
-      const byPlayer = (): Promise<FoundList | undefined> => this.#playerPage(item, offset, signal);
+      const byPlayer = (): Promise<FoundList> => this.#playerPage(item, offset, signal);
       const byApi = this.#hasApi(item) ? [() => webApi.albumPage(first, item.id, offset, signal)] : [];
       const found = await inOrder<FoundList>([byPlayer, ...byApi], signal);
-      return found ?? throwChanged(`answer about a ${item.type}`);
+      if (found !== undefined) return found;
+      throw new SourceError("not-found", `Spotify has no ${item.type} ${item.id} any more`);
     };
     const { list, trouble } = await completeList(first, { signal, page, ...this.#limitsOf(item) });
     if (trouble !== undefined) {
@@ -152,18 +144,27 @@ export class SpotifyLoader {
   }
 
   /** The entries of a list from `offset`, as many as a page has. */
-  async #playerPage({ type, id }: Item, offset: number, signal: AbortSignal): Promise<FoundList | undefined> {
+  #playerPage(item: Item, offset: number, signal: AbortSignal): Promise<FoundList> {
     const { pathfinder } = this.#backends;
-    const uri = `spotify:${type}:${id}`;
-    const { pageSize } = this.#limitsOf({ type, id });
+    const uri = uriOf(item);
+    const { pageSize } = this.#limitsOf(item);
     const limits = { entriesMax: pageSize, localFiles: this.#host.options.localFiles };
     const window = { uri, offset, limit: pageSize };
-    const ask = (...query: AskArguments): Promise<Members> => pathfinder.ask(...query, signal);
-    if (type === "playlist") {
-      return readPlaylist(await ask("fetchPlaylist", { ...window, enableWatchFeedEntrypoint: false }), limits);
+    if (item.type === "playlist") {
+      const variables = { ...window, enableWatchFeedEntrypoint: false };
+      return pathfinder.ask(
+        { operation: "fetchPlaylist", item, variables },
+        (list) => readPlaylist(list, limits),
+        signal,
+      );
     }
-    if (type === "album") return readAlbum(await ask("getAlbum", { ...window, locale: "en" }), limits);
-    return readArtist(await ask("queryArtistOverview", { uri, locale: "en", includePrerelease: true }), limits);
+    if (item.type === "album") {
+      const variables = { ...window, locale: "en" };
+      return pathfinder.ask({ operation: "getAlbum", item, variables }, (list) => readAlbum(list, limits), signal);
+    }
+    const variables = { uri, locale: "en", includePrerelease: true };
+    const read = (artist: Members): FoundList | undefined => readArtist(artist, limits);
+    return pathfinder.ask({ operation: "queryArtistOverview", item, variables }, read, signal);
   }
 
   #hasApi({ type }: Item): boolean {
@@ -179,17 +180,13 @@ export class SpotifyLoader {
   }
 }
 
-type AskArguments = [operation: Parameters<Pathfinder["ask"]>[0], variables: Parameters<Pathfinder["ask"]>[1]];
-
-/** The first value that a backend has. Undefined: those that answered have none. Rejects if none answers. */
+/** The first value that a backend has. Undefined: one of them says that there is none. Rejects if none answers. */
 async function inOrder<Value>(asks: readonly Ask<Value>[], signal: AbortSignal): Promise<Value | undefined> {
   const troubles: SourceError[] = [];
   let isMissing = false;
   for (const ask of asks) {
     try {
-      const found = await ask();
-      if (found !== undefined) return found;
-      isMissing = true;
+      return await ask();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SourceError)) throw error;
@@ -203,6 +200,6 @@ async function inOrder<Value>(asks: readonly Ask<Value>[], signal: AbortSignal):
   throw new SourceError(first.kind, troubles.map(({ message }) => message).join("; "), { cause: first });
 }
 
-function throwChanged(what: string): never {
-  throw new SourceError("changed", `Spotify's ${what} has another form now`);
+function uriOf({ type, id }: Item): string {
+  return `spotify:${type}:${id}`;
 }

@@ -4,6 +4,7 @@
 import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { IsrcIndex } from "../reading/isrc-index.ts";
 import { EmbedPages } from "./embed-pages.ts";
+import { filledIn } from "./filled-in.ts";
 import { SpotifyLoader } from "./loader.ts";
 import { SPOTIFY_MANIFEST } from "./manifest.ts";
 import { Pathfinder } from "./pathfinder.ts";
@@ -20,6 +21,9 @@ export default definePlugin({
   apiVersion: API_VERSION,
   config,
   setup(host) {
+    if (filledIn(host.options.spDc) !== undefined && !host.options.totp) {
+      host.log.warn("plugins.spotify.spDc has no effect without a one-time password: set plugins.spotify.totp: true");
+    }
     const pages = new EmbedPages(host);
     const pathfinder = new Pathfinder(host, new PlayerTokens(host, pages));
     const loader = new SpotifyLoader(host, { pages, pathfinder, webApi: new WebApi(host) });

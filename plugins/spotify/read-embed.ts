@@ -2,7 +2,8 @@
 // the session of the page's visitor, whose token the web player's interface accepts. Pure. Plugin thread.
 
 import { SourceError } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, numberOf, objectOf, trimmedText } from "../reading/json.ts";
+import { webLinkOf } from "../reading/address.ts";
+import { listOf, type Members, membersOf, numberOf, objectOf, parsedJson, trimmedText } from "../reading/json.ts";
 import {
   artistsOf,
   type FoundList,
@@ -15,7 +16,6 @@ import {
   pageOf,
   pictureOf,
   trackIdOf,
-  webAddressOf,
 } from "./found.ts";
 import type { Item } from "./identifier.ts";
 
@@ -27,8 +27,9 @@ export interface Session {
 }
 
 export interface EmbedPage {
-  /** Undefined: there is no such item. */
   readonly entity: Members | undefined;
+  /** Whether Spotify says that there is no such item. */
+  readonly isMissing: boolean;
   readonly session: Session | undefined;
 }
 
@@ -39,7 +40,8 @@ export interface ReadListOptions {
   readonly localFiles: boolean;
 }
 
-const DATA_MARK = "__NEXT_DATA__";
+const DATA_ID = "__NEXT_DATA__";
+const SCRIPT = new RegExp(`\\bid\\s{0,9}=\\s{0,9}["']?${DATA_ID}["'\\s>]`);
 /** Answers of the page's own server that say that there is nothing. */
 const MISSING = new Set([404, 410]);
 
@@ -49,12 +51,13 @@ export function readEmbedPage(page: string): EmbedPage {
   const { state, status } = membersOf(pageProps);
   const { data, settings } = membersOf(state);
   const session = readSession(membersOf(settings).session);
-  const entity = objectOf(membersOf(data).entity);
-  const isMissing = MISSING.has(numberOf(status) ?? 0);
+  const { entity: written } = membersOf(data);
+  const entity = objectOf(written);
+  const isMissing = MISSING.has(numberOf(status) ?? 0) || written === null || data === null;
   if (entity === undefined && !isMissing && session === undefined) {
-    throw new SourceError("changed", `Spotify's embed page has neither an item nor a session in its ${DATA_MARK}`);
+    throw new SourceError("changed", `Spotify's embed page has neither an item nor a session in its ${DATA_ID}`);
   }
-  return { entity, session };
+  return { entity, session, isMissing };
 }
 
 /** A session as embed pages have it, and the services that give out tokens. */
@@ -71,15 +74,14 @@ export function readSession(value: unknown): Session | undefined {
 export function readEmbedTrack(entity: Members, id: string): FoundTrack | undefined {
   const found = readEntry({ ...entity, id });
   if (found === undefined || found.id === LOCAL_ID) return undefined;
-  const artists = artistsOf(entity.artists);
   return {
     ...found,
-    author: joinedNames(artists.map(({ name }) => trimmedText(name))) ?? found.author,
-    artistUrl: pageIn(artists[0]?.uri, "artist"),
+    author: namesOf(entity) ?? found.author,
+    artistUrl: pageIn(artistsOf(entity.artists)[0]?.uri, "artist"),
   };
 }
 
-/** The list of the item's page, with its first entries. Undefined for anything else. */
+/** The list of the item's page, with its first tracks; `entryCount` is that of the page. Undefined for anything else. */
 export function readEmbedList(
   entity: Members,
   { type, id }: Item,
@@ -87,17 +89,18 @@ export function readEmbedList(
 ): FoundList | undefined {
   const name = trimmedText(entity.name) ?? trimmedText(entity.title);
   if (name === undefined || !Array.isArray(entity.trackList)) return undefined;
-  const entries = listOf(entity.trackList).slice(0, entriesMax);
+  const entries = listOf(entity.trackList);
   const artworkUrl = coverOf(entity);
   const album = type === "album" ? { artworkUrl, albumName: name, albumUrl: pageOf(type, id) } : {};
-  const tracks = entries.flatMap((entry) => {
-    const members = membersOf(entry);
-    const track = members.isPlayable === false ? undefined : readEntry(members);
-    if (track === undefined || (track.id === LOCAL_ID && !localFiles)) return [];
-    return [{ ...album, ...defined(track) }];
-  });
-  const artists = joinedNames(artistsOf(entity.artists).map((artist) => trimmedText(artist.name)));
+  const artists = namesOf(entity);
   const author = type === "artist" ? name : (artists ?? joinedArtists(entity.subtitle));
+  const common = { ...album, ...(type !== "playlist" && { author }) };
+  // Those that Spotify does not play to this node are mirrored like the others.
+  const tracks = entries.slice(0, entriesMax).flatMap((entry) => {
+    const track = readEntry(membersOf(entry));
+    if (track === undefined || (track.id === LOCAL_ID && !localFiles)) return [];
+    return [{ ...common, ...defined(track) }];
+  });
   return { name, author, artworkUrl, tracks, entryCount: entries.length };
 }
 
@@ -108,11 +111,15 @@ function readEntry(entry: Members): FoundTrack | undefined {
   return {
     id,
     title,
-    author: joinedArtists(entry.subtitle),
+    author: joinedArtists(entry.subtitle) ?? namesOf(entry),
     lengthMs: lengthOf(entry.duration),
     artworkUrl: coverOf(entry),
-    previewUrl: webAddressOf(membersOf(entry.audioPreview).url),
+    previewUrl: webLinkOf(membersOf(entry.audioPreview).url) ?? undefined,
   };
+}
+
+function namesOf({ artists }: Members): string | undefined {
+  return joinedNames(artistsOf(artists).map(({ name }) => trimmedText(name)));
 }
 
 function coverOf({ coverArt, visualIdentity }: Members): string | undefined {
@@ -125,18 +132,16 @@ function defined(track: FoundTrack): FoundTrack {
 }
 
 function dataOf(page: string): unknown {
-  const mark = page.indexOf(DATA_MARK);
+  const mark = page.search(SCRIPT);
   const start = mark < 0 ? -1 : page.indexOf(">", mark);
   const end = start < 0 ? -1 : page.indexOf("</script", start);
   if (end < 0) {
     throw new SourceError(
       "changed",
-      `Spotify's embed page has no ${DATA_MARK}: it has changed, or it asks for a browser`,
+      `Spotify's embed page has no ${DATA_ID}: it has changed, or it asks for a browser`,
     );
   }
-  try {
-    return JSON.parse(page.slice(start + 1, end));
-  } catch {
-    throw new SourceError("changed", `the ${DATA_MARK} of Spotify's embed page is not JSON`);
-  }
+  const data = parsedJson(page.slice(start + 1, end));
+  if (data === undefined) throw new SourceError("changed", `the ${DATA_ID} of Spotify's embed page is not JSON`);
+  return data;
 }

@@ -1,7 +1,8 @@
-// Reads the answers of the web player's interface (the member `data`), of each operation. Pure. Plugin thread.
+// Reads the answers of the web player's interface (the item that they are about), of each operation. Pure. Plugin thread.
 
 import type { SearchList } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { webLinkOf } from "../reading/address.ts";
+import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
   artistList,
   artistsOf,
@@ -15,53 +16,44 @@ import {
   pageIn,
   pictureOf,
   trackIdOf,
-  webAddressOf,
 } from "./found.ts";
 import type { ReadListOptions } from "./read-embed.ts";
 
 const RESULTS_MAX = 100;
 
-/** What a page of a list is about. */
-type ListReader = (data: Members, options: ReadListOptions) => FoundList | undefined;
+/** Reads a page of a list. Undefined: it has another form. */
+type ListReader = (list: Members, options: ReadListOptions) => FoundList | undefined;
 
-/** Undefined: there is no such track. */
-export function readTrackUnion({ trackUnion }: Members): FoundTrack | undefined {
-  const track = objectOf(trackUnion);
-  return track === undefined || isMissing(track) ? undefined : readTrack(track);
-}
-
-/** A page of a playlist. Undefined: there is no such playlist. */
-export const readPlaylist: ListReader = ({ playlistV2 }, options) => {
-  const playlist = objectOf(playlistV2);
-  if (playlist === undefined || isMissing(playlist)) return undefined;
+/** A page of a playlist. */
+export const readPlaylist: ListReader = (playlist, options) => {
   const { items, totalCount } = membersOf(playlist.content);
   const [cover] = objectsOf(membersOf(playlist.images).items, 1);
-  const entries = listOf(items).slice(0, options.entriesMax);
+  const entries = entriesOf(items, (entry) => membersOf(entry.itemV2).data, options.entriesMax);
+  if (entries === undefined) return undefined;
   return {
     name: trimmedText(playlist.name) ?? "Unknown playlist",
     author: trimmedText(membersOf(membersOf(playlist.ownerV2).data).name),
     artworkUrl: pictureOf(cover?.sources),
-    tracks: entries.flatMap((entry) => tracksIn(membersOf(membersOf(entry).itemV2).data, options)),
+    tracks: entries.flatMap((entry) => tracksIn(entry, options)),
     entryCount: entries.length,
     totalCount: countOf(totalCount),
   };
 };
 
-/** A page of an album. Undefined: there is no such album. */
-export const readAlbum: ListReader = ({ albumUnion }, options) => {
-  const album = objectOf(albumUnion);
-  if (album === undefined || isMissing(album)) return undefined;
+/** A page of an album. */
+export const readAlbum: ListReader = (album, options) => {
   const { items, totalCount } = membersOf(album.tracksV2 ?? album.tracks);
   const name = trimmedText(album.name) ?? "Unknown album";
   const artworkUrl = coverOf(album);
   const albumUrl = pageIn(album.uri, "album");
-  const entries = listOf(items).slice(0, options.entriesMax);
+  const entries = entriesOf(items, ({ track }) => track, options.entriesMax);
+  if (entries === undefined) return undefined;
   return {
     name,
     author: namesOf(album.artists),
     artworkUrl,
     tracks: entries
-      .flatMap((entry) => tracksIn(membersOf(entry).track, options))
+      .flatMap((entry) => tracksIn(entry, options))
       .map((track) => ({
         ...track,
         albumName: track.albumName ?? name,
@@ -73,35 +65,33 @@ export const readAlbum: ListReader = ({ albumUnion }, options) => {
   };
 };
 
-/** An artist with the top tracks; the name is the artist's. Undefined: there is no such artist. */
-export const readArtist: ListReader = ({ artistUnion }, options) => {
-  const artist = objectOf(artistUnion);
-  if (artist === undefined || isMissing(artist)) return undefined;
+/** An artist with the top tracks; the name is the artist's. */
+export const readArtist: ListReader = (artist, options) => {
   const { items } = membersOf(membersOf(artist.discography).topTracks);
   const name = trimmedText(membersOf(artist.profile).name) ?? "Unknown artist";
-  const entries = listOf(items).slice(0, options.entriesMax);
+  const entries = entriesOf(items, ({ track }) => track, options.entriesMax);
+  if (entries === undefined) return undefined;
   return {
     name,
     author: name,
     artworkUrl: pictureOf(membersOf(membersOf(artist.visuals).avatarImage).sources),
-    tracks: entries.flatMap((entry) => tracksIn(membersOf(entry).track, options)),
+    tracks: entries.flatMap((entry) => tracksIn(entry, options)),
     entryCount: entries.length,
+    totalCount: entries.length,
   };
 };
 
 /** Undefined: the answer has another form. */
-export function readSearch({ searchV2 }: Members): FoundItems | undefined {
-  const found = objectOf(searchV2);
-  if (found === undefined) return undefined;
-  const read = <Item>(list: unknown, readItem: (item: Members) => Item | undefined): Item[] =>
-    objectsOf(membersOf(list).items, RESULTS_MAX).flatMap(
-      (entry) => readItem(membersOf(entry.data ?? membersOf(entry.item).data)) ?? [],
-    );
+export function readSearch({ tracksV2, albumsV2, artists, playlists }: Members): FoundItems | undefined {
+  const tracks = entriesOf(membersOf(tracksV2).items, ({ item }) => membersOf(item).data, RESULTS_MAX);
+  if (tracks === undefined) return undefined;
+  const lists = (list: unknown, readItem: (item: Members) => SearchList | undefined): SearchList[] =>
+    (entriesOf(membersOf(list).items, ({ data }) => data, RESULTS_MAX) ?? []).flatMap((item) => readItem(item) ?? []);
   return {
-    tracks: read(found.tracksV2, readTrack),
-    albums: read(found.albumsV2 ?? found.albums, readFoundAlbum),
-    artists: read(found.artists, readFoundArtist),
-    playlists: read(found.playlists, readFoundPlaylist),
+    tracks: tracks.flatMap((entry) => readTrack(entry) ?? []),
+    albums: lists(albumsV2, readFoundAlbum),
+    artists: lists(artists, readFoundArtist),
+    playlists: lists(playlists, readFoundPlaylist),
   };
 }
 
@@ -121,30 +111,32 @@ function readFoundPlaylist({ name: nameJson, uri, images, ownerV2 }: Members): S
   const [name, url] = [trimmedText(nameJson), pageIn(uri, "playlist")];
   if (name === undefined || url === undefined) return undefined;
   const [cover] = objectsOf(membersOf(images).items, 1);
-  return {
-    name,
-    url,
-    artworkUrl: pictureOf(cover?.sources),
-    author: trimmedText(membersOf(membersOf(ownerV2).data).name),
-  };
+  const author = trimmedText(membersOf(membersOf(ownerV2).data).name);
+  return { name, url, artworkUrl: pictureOf(cover?.sources), author };
 }
 
 /** Undefined: the answer has another form. */
-export function readRecommendations(data: Members): FoundTrack[] | undefined {
-  const found = objectOf(data.internalLinkRecommenderTrack) ?? objectOf(data.seoRecommendedTrack);
-  if (found === undefined) return undefined;
-  const entries = objectsOf(found.items, RESULTS_MAX);
-  return entries.flatMap((entry) => readTrack(objectOf(membersOf(entry.content).data) ?? membersOf(entry.data)) ?? []);
+export function readRecommendations({ items }: Members): FoundTrack[] | undefined {
+  const entries = entriesOf(items, ({ content, data }) => objectOf(membersOf(content).data) ?? data, RESULTS_MAX);
+  return entries?.flatMap((entry) => readTrack(entry) ?? []);
 }
 
-function tracksIn(value: unknown, { localFiles }: ReadListOptions): FoundTrack[] {
-  const entry = membersOf(value);
-  if (membersOf(entry.playability).playable === false) return [];
+/** What the entries of a list contain. Undefined: it is no list, or nothing is where it is expected. */
+function entriesOf(items: unknown, contentOf: (entry: Members) => unknown, entriesMax: number): Members[] | undefined {
+  if (!Array.isArray(items)) return undefined;
+  const contents = items.slice(0, entriesMax).map((entry) => objectOf(contentOf(membersOf(entry))));
+  if (contents.length > 0 && contents.every((content) => content === undefined)) return undefined;
+  return contents.map(membersOf);
+}
+
+/** Those that Spotify does not play to this node are mirrored like the others. */
+function tracksIn(entry: Members, { localFiles }: ReadListOptions): FoundTrack[] {
   const track = readTrack(entry);
   return track === undefined || (track.id === LOCAL_ID && !localFiles) ? [] : [track];
 }
 
-function readTrack(track: Members): FoundTrack | undefined {
+/** Undefined: it is no track. */
+export function readTrack(track: Members): FoundTrack | undefined {
   const id = trackIdOf(track);
   const title = trimmedText(track.name);
   if (id === undefined || title === undefined) return undefined;
@@ -185,9 +177,5 @@ function coverOf({ coverArt }: Members): string | undefined {
 
 function previewOf({ previews }: Members): string | undefined {
   const [first] = objectsOf(membersOf(membersOf(previews).audioPreviews).items, 1);
-  return webAddressOf(first?.url);
-}
-
-function isMissing({ __typename: type }: Members): boolean {
-  return type === "NotFound" || type === "GenericError" || type === "RestrictedContent";
+  return webLinkOf(first?.url) ?? undefined;
 }

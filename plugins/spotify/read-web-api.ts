@@ -1,7 +1,8 @@
 // Reads the answers of Spotify's Web API (api.spotify.com/v1). Pure. Plugin thread.
 
 import type { SearchList } from "../../src/plugin-api/plugin.ts";
-import { listOf, type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { webLinkOf } from "../reading/address.ts";
+import { listOf, type Members, membersOf, objectsOf, trimmedText } from "../reading/json.ts";
 import {
   artistList,
   artistsOf,
@@ -15,7 +16,6 @@ import {
   pageIn,
   pictureOf,
   trackIdOf,
-  webAddressOf,
 } from "./found.ts";
 import type { ItemType } from "./identifier.ts";
 
@@ -39,13 +39,13 @@ export function readApiTrack(track: Members): FoundTrack | undefined {
     albumUrl: urlOf(album, "album"),
     artistUrl: urlOf(artists[0] ?? {}, "artist"),
     artistArtworkUrl: pictureOf(artists[0]?.images),
-    previewUrl: webAddressOf(track.preview_url),
+    previewUrl: webLinkOf(track.preview_url) ?? undefined,
   };
 }
 
 /** Undefined: the answer has another form. */
 export function readApiSearch({ tracks, albums, artists, playlists }: Members): FoundItems | undefined {
-  if ([tracks, albums, artists, playlists].every((list) => objectOf(list) === undefined)) return undefined;
+  if ([tracks, albums, artists, playlists].every((list) => !Array.isArray(membersOf(list).items))) return undefined;
   const read = <Item>(list: unknown, readItem: (item: Members) => Item | undefined): Item[] =>
     objectsOf(membersOf(list).items, RESULTS_MAX).flatMap((entry) => readItem(entry) ?? []);
   return {
@@ -78,17 +78,19 @@ export function readApiAlbum(album: Members, entriesMax: number): FoundList | un
   const name = trimmedText(album.name);
   if (name === undefined) return undefined;
   const page = readApiTracks(album, membersOf(album.tracks), entriesMax);
+  if (page === undefined) return undefined;
   const artworkUrl = pictureOf(album.images);
   const totalCount = page.totalCount ?? countOf(album.total_tracks);
   return { name, author: namesOf(album.artists), artworkUrl, ...page, totalCount };
 }
 
-/** A page of an album's tracks, which do not say what album they are of. */
+/** A page of an album's tracks, which do not say what album they are of. Undefined: the answer has another form. */
 export function readApiTracks(
   album: Members,
   { items, total }: Members,
   entriesMax: number,
-): Pick<FoundList, "tracks" | "entryCount" | "totalCount"> {
+): Pick<FoundList, "tracks" | "entryCount" | "totalCount"> | undefined {
+  if (!Array.isArray(items)) return undefined;
   const entries = listOf(items).slice(0, entriesMax);
   return {
     tracks: entries.flatMap((entry) => readApiTrack({ ...membersOf(entry), album }) ?? []),
@@ -102,5 +104,5 @@ function namesOf(artists: unknown): string | undefined {
 }
 
 function urlOf({ uri, external_urls: urls }: Members, type: Exclude<ItemType, "track">): string | undefined {
-  return webAddressOf(membersOf(urls).spotify) ?? pageIn(uri, type);
+  return webLinkOf(membersOf(urls).spotify) ?? pageIn(uri, type);
 }

@@ -9,17 +9,10 @@ import {
   type SourceAnswer,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
+import { webLinkOf } from "../reading/address.ts";
 import type { IsrcIndex } from "../reading/isrc-index.ts";
-import {
-  type FoundTrack,
-  idIn,
-  LOCAL_ID,
-  listInfoOf,
-  pageOf,
-  sourceTrackOf,
-  topTracksOf,
-  webAddressOf,
-} from "./found.ts";
+import { topTracksOf } from "../reading/list-info.ts";
+import { type FoundTrack, idIn, LOCAL_ID, listInfoOf, pageOf, sourceTrackOf } from "./found.ts";
 import { type Item, isItemType, parseIdentifier, type Seed, type SpotifyTarget } from "./identifier.ts";
 import type { SpotifyLoader } from "./loader.ts";
 import type { ShortLinks } from "./short-links.ts";
@@ -75,8 +68,8 @@ export class SpotifySource {
     { track, reason, mustAskSite = false, signal }: ResolveRequest,
     id: string | undefined,
   ): Promise<string> {
-    const known = mustAskSite || reason !== "start" ? undefined : webAddressOf(track.fields?.previewUrl);
-    if (known !== undefined) return known;
+    const known = mustAskSite || reason !== "start" ? null : webLinkOf(track.fields?.previewUrl);
+    if (known !== null) return known;
     if (id === undefined) throw new SourceError("invalid", "a track of Spotify must have its id as its identifier");
     const url = await this.#options.loader.previewUrl(id, signal);
     if (url === undefined) throw new SourceError("unavailable", "Spotify has no preview of this track");
@@ -89,6 +82,7 @@ export class SpotifySource {
       case "search": {
         if (target.query === "") return { kind: "empty" };
         const { tracks = [] } = (await loader.search(target.query, ["track"], signal)) ?? {};
+        if (tracks.length === 0) return { kind: "empty" };
         return { kind: "search", tracks: tracks.map((track) => sourceTrackOf(track, { isPreview })) };
       }
       case "recommendations":
@@ -111,7 +105,7 @@ export class SpotifySource {
 
   async #list(item: Item, isPreview: boolean, signal: AbortSignal): Promise<SourceAnswer> {
     const list = await this.#readList(item, signal);
-    if (list === undefined) return { kind: "empty" };
+    if (list === undefined || list.tracks.length === 0) return { kind: "empty" };
     const { type, id } = item;
     const tracks = list.tracks.map((track) => sourceTrackOf(track, { isPreview }));
     const name = type === "artist" ? topTracksOf(list.name) : list.name;
@@ -147,7 +141,7 @@ export class SpotifySource {
 function recommended(found: readonly FoundTrack[], isPreview: boolean): SourceAnswer {
   if (found.length === 0) return { kind: "empty" };
   const name = "Spotify Recommendations";
-  const list = { name, tracks: found, entryCount: found.length };
+  const list = { name, tracks: found, entryCount: found.length, totalCount: found.length };
   const tracks = found.map((track) => sourceTrackOf(track, { isPreview }));
   return { kind: "playlist", name, tracks, pluginInfo: listInfoOf(list, { type: "recommendations", url: null }) };
 }

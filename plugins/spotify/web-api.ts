@@ -1,8 +1,16 @@
 // Asks Spotify's Web API (api.spotify.com) with the operator's client credentials. Since 2026 most applications may
 // neither read other people's playlists nor get more than ten results. Plugin thread.
 
-import { type Cache, type OptionValues, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
-import { type Members, membersOf, numberOf, trimmedText } from "../reading/json.ts";
+import {
+  type Cache,
+  type HttpAnswer,
+  type OptionValues,
+  type PluginHost,
+  SourceError,
+} from "../../src/plugin-api/plugin.ts";
+import { type Members, membersOf, numberOf, parsedJson, trimmedText } from "../reading/json.ts";
+import { patiently } from "../reading/patience.ts";
+import { filledIn } from "./filled-in.ts";
 import type { FoundItems, FoundList, FoundTrack } from "./found.ts";
 import type { ItemType } from "./identifier.ts";
 import type { SPOTIFY_MANIFEST } from "./manifest.ts";
@@ -10,19 +18,24 @@ import { readApiAlbum, readApiSearch, readApiTrack, readApiTracks } from "./read
 
 const TOKEN_ADDRESS = "https://accounts.spotify.com/api/token";
 const API = "https://api.spotify.com/v1";
+/** For the request, and that for a token before it. */
 const TIMEOUT_MS = 5000;
 const TOKEN_MS = { default: 60 * 60_000, min: 60_000, max: 24 * 60 * 60_000 };
 const KEY = "token";
 /** More is an error. */
 const SEARCH_LIMIT = 10;
 export const ALBUM_PAGE_SIZE = 50;
-/** As example files of LavaSrc and others have them. */
-const PLACEHOLDER =
-  /^(?:(?:your|insert|enter|change)[\s_-]|<|\$\{|x{3,}$|\.{3}|(?:spotify[\s_-]?)?client[\s_-]?(?:id|secret)$)/i;
-
 type Host = PluginHost<OptionValues<typeof SPOTIFY_MANIFEST.config>>;
 /** What is asked for; each has a separate circuit breaker. */
 type Errand = "search" | "tracks" | "albums";
+
+interface ApiRequest {
+  readonly errand: Errand;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number>>;
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+}
 
 export class WebApi {
   /** Whether there are credentials. */
@@ -33,99 +46,109 @@ export class WebApi {
   readonly #reported = new Set<Errand>();
 
   constructor(host: Host) {
-    const { clientId, clientSecret } = host.options;
+    const keys = [host.options.clientId, host.options.clientSecret].map(filledIn);
     this.#host = host;
-    this.isSet = [clientId, clientSecret].every((text) => isValue(text));
-    this.#credentials = Buffer.from(`${clientId?.trim()}:${clientSecret?.trim()}`).toString("base64");
+    this.isSet = keys.every((text) => text !== undefined);
+    this.#credentials = Buffer.from(keys.join(":")).toString("base64");
     this.#tokens = host.cache("tokens of the Web API", { ttlMs: TOKEN_MS.default, entriesMax: 1 });
   }
 
-  async search(query: string, types: readonly ItemType[], signal: AbortSignal): Promise<FoundItems> {
-    const options = { signal, query: { q: query, type: types.join(","), limit: SEARCH_LIMIT } };
-    const found = readApiSearch(await this.#get("search", "search", options));
-    if (found === undefined) throw new SourceError("changed", "Spotify's Web API answered a search without results");
-    return found;
+  search(query: string, types: readonly ItemType[], signal: AbortSignal): Promise<FoundItems> {
+    const asked = { q: query, type: types.join(","), limit: SEARCH_LIMIT };
+    return this.#get({ errand: "search", path: "search", query: asked, signal }, readApiSearch);
   }
 
-  async track(id: string, signal: AbortSignal): Promise<FoundTrack> {
-    const found = readApiTrack(await this.#get("tracks", `tracks/${id}`, { signal }));
-    if (found === undefined) throw new SourceError("changed", "Spotify's Web API answered no track");
-    return found;
+  track(id: string, signal: AbortSignal, { timeoutMs = TIMEOUT_MS } = {}): Promise<FoundTrack> {
+    return this.#get({ errand: "tracks", path: `tracks/${id}`, signal, timeoutMs }, readApiTrack);
   }
 
   /** An album with its first tracks. */
-  async album(id: string, signal: AbortSignal): Promise<FoundList> {
-    const found = readApiAlbum(await this.#get("albums", `albums/${id}`, { signal }), ALBUM_PAGE_SIZE);
-    if (found === undefined) throw new SourceError("changed", "Spotify's Web API answered no album");
-    return found;
+  album(id: string, signal: AbortSignal): Promise<FoundList> {
+    return this.#get({ errand: "albums", path: `albums/${id}`, signal }, (album) =>
+      readApiAlbum(album, ALBUM_PAGE_SIZE),
+    );
   }
 
   /** Tracks of the album from `offset`, as many as a page has. */
-  async albumPage(album: FoundList, id: string, offset: number, signal: AbortSignal): Promise<FoundList> {
+  albumPage(album: FoundList, id: string, offset: number, signal: AbortSignal): Promise<FoundList> {
     const query = { limit: ALBUM_PAGE_SIZE, offset };
-    const page = await this.#get("albums", `albums/${id}/tracks`, { signal, query });
     const ofAlbum = { name: album.name, uri: `spotify:album:${id}`, images: [{ url: album.artworkUrl }] };
-    return { ...album, ...readApiTracks(ofAlbum, page, ALBUM_PAGE_SIZE) };
+    return this.#get({ errand: "albums", path: `albums/${id}/tracks`, query, signal }, (page) => {
+      const found = readApiTracks(ofAlbum, page, ALBUM_PAGE_SIZE);
+      return found === undefined ? undefined : { ...album, ...found };
+    });
   }
 
-  /** A refused token is replaced once. */
-  async #get(
-    errand: Errand,
-    path: string,
-    options: { readonly signal: AbortSignal; readonly query?: Readonly<Record<string, string | number>> },
-  ): Promise<Members> {
-    const { signal } = options;
+  /**
+   * What is read from the answer. A refused token is replaced once. Rejects with a SourceError: `not-found` if there is
+   * no such item, `changed` for an answer of another form.
+   */
+  async #get<Value>(request: ApiRequest, read: (answer: Members) => Value | undefined): Promise<Value> {
+    const { errand, signal, timeoutMs = TIMEOUT_MS } = request;
     const backend = this.#host.backend(`Web API: ${errand}`);
-    const token = await this.#token(signal);
-    try {
-      return await backend.run(() => this.#attempt(errand, path, { ...options, token }));
-    } catch (error) {
-      if (!(error instanceof TokenRefusal)) throw error;
+    const endMs = this.#host.clock.now() + timeoutMs;
+    for (let isLast = false; ; isLast = true) {
+      const token = await this.#token(signal, endMs);
+      // A refusal is no failure: many requests may be on their way with a token that has expired.
+      const found = await backend.run(async () => {
+        const answer = await this.#send(request, token, endMs);
+        if (answer === undefined && !isLast) return undefined;
+        if (answer === undefined)
+          throw new SourceError("changed", "Spotify's Web API refuses its own tokens (HTTP 401)");
+        const value = read(answer);
+        if (value !== undefined) return { value };
+        throw new SourceError("changed", `Spotify's Web API answers ${errand} in another form now`);
+      });
+      if (found !== undefined) return found.value;
       if (this.#tokens.get(KEY) === token) this.#tokens.delete(KEY);
     }
-    const other = await this.#token(signal);
-    return backend.run(() => this.#attempt(errand, path, { ...options, token: other }));
   }
 
-  async #attempt(
-    errand: Errand,
-    path: string,
-    { token, signal, query }: { token: string; signal: AbortSignal; query?: Readonly<Record<string, string | number>> },
-  ): Promise<Members> {
+  /** Undefined: the token is refused. */
+  async #send({ errand, path, query, signal }: ApiRequest, token: string, endMs: number): Promise<Members | undefined> {
     const { http } = this.#host;
     const headers = { authorization: `Bearer ${token}` };
-    const answer = await http.request(`${API}/${path}`, { signal, query, headers, timeoutMs: TIMEOUT_MS });
-    if (answer.status === 401) throw new TokenRefusal();
-    if (answer.status === 400 || answer.status === 403) throw this.#refusal(errand, answer.status);
-    if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
-    try {
-      return membersOf(JSON.parse(answer.text));
-    } catch {
-      throw new SourceError("changed", `Spotify's Web API answered ${errand} with something else than JSON`);
-    }
+    const send = (): Promise<HttpAnswer> =>
+      http.request(`${API}/${path}`, { signal, query, headers, timeoutMs: this.#timeUntil(endMs) });
+    const answer = await patiently(this.#host, send, { signal, timeMsMax: this.#timeUntil(endMs) });
+    const { status } = answer;
+    if (status === 401) return undefined;
+    // Ids are all that is asked for there.
+    if (status === 400 && errand !== "search") throw new SourceError("not-found", `Spotify has no ${path}`);
+    if (status === 400 || status === 403) throw this.#refusal(errand, status);
+    if (status < 200 || status > 299) throw http.statusError(answer);
+    const json = parsedJson(answer.text);
+    if (json !== undefined) return membersOf(json);
+    throw new SourceError("changed", `Spotify's Web API answered ${errand} with something else than JSON`);
+  }
+
+  /** Milliseconds. */
+  #timeUntil(endMs: number): number {
+    return Math.max(endMs - this.#host.clock.now(), 1);
   }
 
   #refusal(errand: Errand, status: number): SourceError {
     const message = `Spotify's Web API refuses ${errand} to the application of plugins.spotify.clientId (HTTP ${status})`;
     if (!this.#reported.has(errand)) {
       this.#reported.add(errand);
-      const advice = "applications in development mode need an owner with Premium; without clientId it is never asked";
+      const premium = status === 403 ? "applications in development mode need an owner with Premium; " : "";
+      const advice = `${premium}without clientId it is never asked`;
       this.#host.log.warn(`${message}; other backends are asked instead: ${advice}`);
     }
     return new SourceError("changed", message);
   }
 
-  #token(signal: AbortSignal): Promise<string> {
-    const make = (shared: AbortSignal): Promise<{ value: string; ttlMs: number }> => this.#newToken(shared);
+  #token(signal: AbortSignal, endMs: number): Promise<string> {
+    const make = (shared: AbortSignal): Promise<{ value: string; ttlMs: number }> => this.#newToken(shared, endMs);
     return this.#tokens.getOrMake(KEY, { signal, make, isKeptFresh: true });
   }
 
-  #newToken(signal: AbortSignal): Promise<{ value: string; ttlMs: number }> {
+  #newToken(signal: AbortSignal, endMs: number): Promise<{ value: string; ttlMs: number }> {
     const { http, backend } = this.#host;
     return backend("Web API: token").run(async () => {
       const headers = { authorization: `Basic ${this.#credentials}` };
       const body = new URLSearchParams({ grant_type: "client_credentials" });
-      const answer = await http.request(TOKEN_ADDRESS, { signal, headers, body, timeoutMs: TIMEOUT_MS });
+      const answer = await http.request(TOKEN_ADDRESS, { signal, headers, body, timeoutMs: this.#timeUntil(endMs) });
       const error = http.statusError(answer);
       if (answer.status < 200 || answer.status > 299) {
         if (error.kind === "busy") throw error;
@@ -139,23 +162,8 @@ export class WebApi {
   }
 }
 
-class TokenRefusal extends SourceError {
-  constructor() {
-    super("changed", "Spotify's Web API refuses its own token (HTTP 401)");
-  }
-}
-
-function isValue(text: string | undefined): boolean {
-  return text !== undefined && text.trim() !== "" && !PLACEHOLDER.test(text.trim());
-}
-
 function readToken(text: string): { value: string; ttlMs: number } {
-  let answer: Members = {};
-  try {
-    answer = membersOf(JSON.parse(text));
-  } catch {
-    // There is no token in it.
-  }
+  const answer = membersOf(parsedJson(text));
   const value = trimmedText(answer.access_token);
   if (value === undefined || !/^[\x21-\x7e]{1,8192}$/.test(value)) {
     throw new SourceError("changed", "accounts.spotify.com answered without access_token");

@@ -2,15 +2,10 @@
 // refused, and once more after a short pause that the site asks for. The keys go to Tidal's login and nowhere else; the
 // API's own links are never followed, only their page is taken over. Plugin thread.
 
-import {
-  type Cache,
-  type HttpAnswer,
-  type OptionValues,
-  type PluginHost,
-  SourceError,
-} from "../../src/plugin-api/plugin.ts";
+import { type Cache, type OptionValues, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
-import { type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { type Members, membersOf, numberOf, objectOf, objectsOf, parsedJson, trimmedText } from "../reading/json.ts";
+import { patiently } from "../reading/patience.ts";
 import type { TIDAL_MANIFEST } from "./manifest.ts";
 
 const API = "https://openapi.tidal.com/v2";
@@ -19,9 +14,7 @@ const TOKEN_LENGTH_MAX = 8192;
 const TOKEN_LIFE_S = 3600;
 /** Wrong keys are not tried with each request. */
 const REFUSAL_MS = 5 * 60_000;
-/** The API limits bursts: such a pause is waited for within a load. */
-const PAUSE_MS_MAX = 3000;
-/** Where it does not say for how long. */
+/** The API limits bursts, and may not say for how long. */
 const PAUSE_MS = 1000;
 /** Read of one answer; a page has about 20. */
 const ENTRIES_MAX = 1000;
@@ -51,16 +44,19 @@ type Login = { readonly token: string } | { readonly refusal: string };
 
 export class TidalApi {
   readonly #host: PluginHost<TidalOptions>;
+  readonly #countryCode: string;
   readonly #logins: Cache<Login>;
 
-  constructor(host: PluginHost<TidalOptions>) {
+  /** `countryCode`: of the catalogue that is asked (ISO 3166). */
+  constructor(host: PluginHost<TidalOptions>, countryCode: string) {
     this.#host = host;
+    this.#countryCode = countryCode;
     this.#logins = host.cache("token", { ttlMs: TOKEN_LIFE_S * 1000, entriesMax: 1 });
   }
 
   /** Rejects with a SourceError: `not-found` for 404, `changed` for what is no document. */
   async get(path: string, query: Query, signal: AbortSignal): Promise<TidalDocument> {
-    const whole = { countryCode: this.#host.options.countryCode.toUpperCase(), ...query };
+    const whole = { countryCode: this.#countryCode, ...query };
     for (let count = 0; count < 2; count++) {
       const token = await this.#token(signal);
       const document = await this.#ask(`${API}${path}`, { query: whole, token, signal });
@@ -75,21 +71,12 @@ export class TidalApi {
     const { http } = this.#host;
     const headers = { accept: "application/vnd.api+json", authorization: `Bearer ${token}` };
     return this.#host.backend("openapi.tidal.com").run(async () => {
-      const answer = await this.#patiently(() => http.request(url, { ...request, headers }), request.signal);
+      const send = () => http.request(url, { ...request, headers });
+      const answer = await patiently(this.#host, send, { signal: request.signal, pauseMs: PAUSE_MS });
       if (answer.status === 401) return undefined;
       if (answer.status < 200 || answer.status > 299) throw http.statusError(answer);
       return readDocument(answer.text);
     });
-  }
-
-  /** Sends the request again after the pause that the site asks for, if it is short. */
-  async #patiently(send: () => Promise<HttpAnswer>, signal: AbortSignal): Promise<HttpAnswer> {
-    const answer = await send();
-    if (answer.status !== 429) return answer;
-    const { retryAfterMs = PAUSE_MS } = this.#host.http.statusError(answer);
-    if (retryAfterMs > PAUSE_MS_MAX) return answer;
-    await this.#host.clock.sleep(retryAfterMs, signal);
-    return send();
   }
 
   async #token(signal: AbortSignal): Promise<string> {
@@ -120,7 +107,7 @@ export class TidalApi {
         return { value: { refusal }, ttlMs: REFUSAL_MS };
       }
       if (status < 200 || status > 299) throw http.statusError(answer);
-      const { access_token: written, expires_in: lifeS } = membersOf(parsed(text));
+      const { access_token: written, expires_in: lifeS } = membersOf(parsedJson(text));
       const token = trimmedText(written);
       if (token === undefined || token.length > TOKEN_LENGTH_MAX || !/^[\x21-\x7e]+$/.test(token)) {
         throw new SourceError("changed", "Tidal's login answered without an access_token");
@@ -133,7 +120,7 @@ export class TidalApi {
 
 /** Throws a SourceError `changed` for anything else. */
 function readDocument(text: string): TidalDocument {
-  const { data, included, links } = membersOf(parsed(text));
+  const { data, included, links } = membersOf(parsedJson(text));
   const isList = Array.isArray(data);
   if (!isList && data !== null && objectOf(data) === undefined) {
     throw new SourceError("changed", `${API} answered something that is no JSON:API document with \`data\``);
@@ -152,13 +139,4 @@ function nextOf({ next, meta }: Members): Query | undefined {
   if (Object.keys(query).length > 0) return query;
   const cursor = trimmedText(membersOf(meta).nextCursor);
   return cursor === undefined ? undefined : { "page[cursor]": cursor };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Treated as an answer without members.
-    return undefined;
-  }
 }

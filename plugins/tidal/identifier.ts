@@ -1,6 +1,6 @@
 // Parses Tidal's identifiers: searches, recommendations, and the links of its pages and of its players. Plugin thread.
 
-import { addressOf } from "../reading/address.ts";
+import { pageAddressIn } from "../reading/address.ts";
 import { TIDAL_MANIFEST } from "./manifest.ts";
 
 type TidalKind = "track" | "album" | "playlist" | "mix" | "artist";
@@ -37,8 +37,8 @@ export function parseIdentifier(identifier: string): TidalRequest | undefined {
 
 /** The scheme may be missing. */
 function parseLink(text: string): Extract<TidalRequest, { readonly kind: TidalKind }> | undefined {
-  const url = addressOf(/^https?:\/\//i.test(text) ? text : `https://${text}`);
-  if (url === undefined || !HOSTS.has(url.hostname) || url.port !== "" || url.username !== "") return undefined;
+  const url = pageAddressIn(text);
+  if (url === undefined || !HOSTS.has(url.hostname)) return undefined;
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   const [first = "", firstId = "", second = "", secondId = ""] =
     segments[0] === "browse" ? segments.slice(1) : segments;

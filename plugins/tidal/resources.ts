@@ -2,13 +2,12 @@
 // untrusted: a value of an unexpected form reads as missing. Pure. Plugin thread.
 
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { webAddressIn } from "../reading/address.ts";
+import { webLinkOf } from "../reading/address.ts";
 import { listOf, type Members, membersOf, numberOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import type { TidalDocument } from "./api.ts";
 
 const ID_LENGTH_MAX = 100;
 const TEXT_LENGTH_MAX = 1000;
-const URL_LENGTH_MAX = 2048;
 const ARTISTS_MAX = 50;
 const FILES_MAX = 50;
 const DAY_MS = 24 * 60 * 60_000;
@@ -38,17 +37,17 @@ export class TidalResources {
     return references.map((reference) => this.of(reference)).filter((found) => found !== undefined);
   }
 
-  /** The largest picture of an album, a playlist or an artist. */
-  artworkOf(resource: Members | undefined, relationship = "coverArt"): string | undefined {
+  /** The largest picture of an album, a playlist or an artist; null: it has none. */
+  artworkOf(resource: Members | undefined, relationship = "coverArt"): string | null {
     const lists = [
       ...this.related(resource, relationship).map((art) => attribute(art, "files")),
       attribute(resource, "imageLinks"),
     ];
     const files = objectsOf(lists.flatMap(listOf), FILES_MAX).map(({ href, meta }) => ({
-      href: webLink(href),
+      href: webLinkOf(href),
       width: numberOf(membersOf(meta).width) ?? 0,
     }));
-    return files.toSorted((a, b) => b.width - a.width).find(({ href }) => href !== undefined)?.href;
+    return files.toSorted((a, b) => b.width - a.width).find(({ href }) => href !== null)?.href ?? null;
   }
 
   /** Names of the artists of a track or an album, joined; undefined: it has none. */
@@ -80,7 +79,7 @@ export class TidalResources {
       lengthMs: durationMsOf(attribute(resource, "duration")),
       isStream: false,
       uri: pageOf("track", resource),
-      artworkUrl: this.artworkOf(ownAlbum) ?? null,
+      artworkUrl: this.artworkOf(ownAlbum),
       isrc: textAttribute(resource, "isrc") ?? null,
       fields,
       pluginInfo: fields,
@@ -126,9 +125,4 @@ function keyOf({ type, id }: Members): string | undefined {
 function idOf(resource: Members | undefined): string | undefined {
   const id = typeof resource?.id === "number" ? String(resource.id) : trimmedText(resource?.id);
   return id !== undefined && id.length <= ID_LENGTH_MAX && /^[\w-]+$/.test(id) ? id : undefined;
-}
-
-function webLink(value: unknown): string | undefined {
-  const text = trimmedText(value) ?? "";
-  return text.length <= URL_LENGTH_MAX ? webAddressIn(text)?.href : undefined;
 }

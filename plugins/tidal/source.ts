@@ -8,10 +8,12 @@ import {
   type SourceTrack,
 } from "../../src/plugin-api/plugin.ts";
 import { type Members, membersOf, objectsOf } from "../reading/json.ts";
+import { listInfo, topTracksOf } from "../reading/list-info.ts";
 import { type Query, TidalApi, type TidalDocument, type TidalOptions } from "./api.ts";
 import { parseIdentifier } from "./identifier.ts";
 import { pageOf, TidalResources, textAttribute } from "./resources.ts";
 
+const COUNTRY = "US";
 const TRACKS_MAX = 1000;
 /** A page has 20 tracks, and pages can only be asked one after the other. A load ends after 20 s. */
 const PAGES_MAX = 50;
@@ -37,9 +39,11 @@ export class TidalSource {
   #searchesByPath = false;
 
   constructor(host: PluginHost<TidalOptions>) {
-    if (!/^[a-z]{2}$/i.test(host.options.countryCode)) throw new Error("countryCode: expected two letters, such as US");
     this.#host = host;
-    this.#api = new TidalApi(host);
+    const written = host.options.countryCode.trim().toUpperCase() || COUNTRY;
+    const country = /^[A-Z]{2}$/.test(written) ? written : COUNTRY;
+    if (country !== written) host.log.warn(`countryCode is not two letters (ISO 3166): ${COUNTRY} is used`);
+    this.#api = new TidalApi(host, country);
   }
 
   async load({ identifier, signal }: LoadRequest): Promise<SourceAnswer | undefined> {
@@ -107,12 +111,11 @@ export class TidalSource {
     const relationship = "similarTracks";
     const tracks = await this.#tracks({ path: `/tracks/${id}`, relationship, pagesMax: 1, signal });
     if (tracks.length === 0) return { kind: "empty" };
-    const totalTracks = tracks.length;
     return {
       kind: "playlist",
       name: "Tidal Recommendations",
       tracks,
-      pluginInfo: { type: "recommendations", totalTracks },
+      pluginInfo: listInfo({ type: "recommendations", tracks }),
     };
   }
 
@@ -123,17 +126,11 @@ export class TidalSource {
       this.#tracks({ path, relationship: "tracks", query: { collapseBy: "FINGERPRINT" }, pagesMax: 1, signal }),
     ]);
     const author = textAttribute(artist, "name") ?? id;
-    const artworkUrl = resources.artworkOf(artist, "profileArt") ?? null;
-    const pluginInfo = {
-      type: "artist",
-      url: pageOf("artist", { id }),
-      artworkUrl,
-      author,
-      totalTracks: tracks.length,
-    };
+    const artworkUrl = resources.artworkOf(artist, "profileArt");
+    const pluginInfo = listInfo({ type: "artist", url: pageOf("artist", { id }), artworkUrl, author, tracks });
     return tracks.length === 0
       ? { kind: "empty" }
-      : { kind: "playlist", name: `${author}'s Top Tracks`, tracks, pluginInfo };
+      : { kind: "playlist", name: topTracksOf(author), tracks, pluginInfo };
   }
 
   async #list(kind: "album" | "playlist", id: string, signal: AbortSignal): Promise<SourceAnswer> {
@@ -146,13 +143,13 @@ export class TidalSource {
       kind: "playlist",
       name: textAttribute(data, "title") ?? textAttribute(data, "name") ?? id,
       tracks,
-      pluginInfo: {
+      pluginInfo: listInfo({
         type: kind,
         url: pageOf(kind, { id }),
-        artworkUrl: resources.artworkOf(data) ?? null,
-        author: resources.authorOf(data) ?? null,
-        totalTracks: tracks.length,
-      },
+        artworkUrl: resources.artworkOf(data),
+        author: resources.authorOf(data),
+        tracks,
+      }),
     };
   }
 

@@ -207,9 +207,14 @@ export function isVersionWord(word: string): boolean {
   return kindsOfWords.has(word);
 }
 
+/** The artist, or nothing where a site or file only says that it does not know one. */
+export function knownArtist(author: string): string {
+  return /^[\s<([]*(?:unknown(?:[\s_]artists?)?|n\/a)[\s>)\]]*$/i.test(author) ? "" : author;
+}
+
 /** What to search for: artist and title, once each. At most 200 characters. */
 export function searchTextOf({ title, author }: { readonly title: string; readonly author: string }): string {
-  const artist = artistWordsOf(author);
+  const artist = artistWordsOf(knownArtist(author));
   const words = titleWordsOf(title);
   const missing = artist.filter((word) => !words.includes(word));
   return [...missing, ...words].join(" ").slice(0, SEARCH_LENGTH_MAX).trim();

@@ -4,7 +4,7 @@
 import type { TrackInfo } from "../track/track-info.ts";
 import { compareArtists } from "./compare-artists.ts";
 import { compareTitles } from "./compare-titles.ts";
-import { artistWordsOf, featuredWordsOf, joinedNamesOf, namesOf } from "./recording-words.ts";
+import { artistWordsOf, featuredWordsOf, joinedNamesOf, knownArtist, namesOf } from "./recording-words.ts";
 
 /** The members that are compared; the length may be that of a track that came as JSON. */
 export type ComparedTrack = Pick<TrackInfo, "title" | "author" | "length" | "isStream" | "isrc">;
@@ -40,6 +40,15 @@ const NOT_SAME: RecordingScore = { score: 0, reasons: [] };
  * stream is never the same; a length that is not known is made up for by an equal title and artist.
  */
 export function scoreRecording(wanted: ComparedTrack, candidate: ComparedTrack): RecordingScore {
+  return scoreCredited(withKnownArtist(wanted), withKnownArtist(candidate));
+}
+
+/** An unknown artist is the same as none: equal to nobody. */
+function withKnownArtist(track: ComparedTrack): ComparedTrack {
+  return { ...track, author: knownArtist(track.author) };
+}
+
+function scoreCredited(wanted: ComparedTrack, candidate: ComparedTrack): RecordingScore {
   if (wanted.isStream || candidate.isStream) return NOT_SAME;
   const lengths = [wanted, candidate]
     .map(({ length }) => Number(length))

@@ -2,13 +2,15 @@
 // filled in by control/sources/mirror-search.ts.
 
 import type { TrackInfo } from "../track/track-info.ts";
-import { searchTextOf } from "./recording-words.ts";
+import { knownArtist, searchTextOf } from "./recording-words.ts";
 
 const TEMPLATE_LENGTH_MAX = 200;
 /** Characters of a title, author or album in an identifier. */
 const VALUE_LENGTH_MAX = 150;
 /** A search prefix; what follows cannot change whose identifier it is. A link has none. */
 const PREFIX = /^([a-z][\w-]{0,39}(?:\[[\d,]{1,20}\])?):(?!\/\/)/i;
+/** A comma that another search follows: a prefix alone, or one that has something behind it. Others are part of one. */
+const BETWEEN = /,(?=\s*(?:[a-z][\w-]{0,39}(?:\[[\d,]{1,20}\])?(?::|\s*(?:,|$))|,|$))/i;
 const PLACEHOLDER = /%([a-z]+)%/gi;
 
 /** The recording that a template is filled in with. */
@@ -22,7 +24,7 @@ const VALUES: Readonly<Record<string, (recording: SearchedRecording) => string |
   ISRC: ({ info }) => plainIsrc(info.isrc),
   QUERY: ({ info }) => searchTextOf(info) || undefined,
   TITLE: ({ info }) => plainValue(info.title) || undefined,
-  AUTHOR: ({ info }) => plainValue(info.author),
+  AUTHOR: ({ info }) => plainValue(knownArtist(info.author)),
   ALBUM: ({ album = "" }) => plainValue(album),
 };
 
@@ -33,6 +35,14 @@ export interface SearchTemplate {
   readonly prefix: string;
   /** Searches for nothing but the code of the recording. */
   readonly isByIsrc: boolean;
+}
+
+/** The searches of a list in one text, which may have commas themselves: `scsearch[0,5]:%QUERY%, ytsearch`. */
+export function splitTemplates(text: string): readonly string[] {
+  return text
+    .split(BETWEEN)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
 }
 
 /** Undefined for what is no search prefix, alone or followed by placeholders. */

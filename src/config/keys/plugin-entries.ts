@@ -4,7 +4,7 @@ import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
-import { parseTemplate } from "../../recordings/search-template.ts";
+import { parseTemplate, splitTemplates } from "../../recordings/search-template.ts";
 import type { Setting, SettingReport } from "./key.ts";
 import { Secret } from "./secret.ts";
 
@@ -28,13 +28,13 @@ export function isUserAgent(text: string): boolean {
 /** Search prefixes of one fallback. */
 const PREFIXES_MAX = 5;
 /** Completes "expected …" for an invalid fallback. */
-export const FALLBACK_EXPECTED = `fallback to be at most ${PREFIXES_MAX} search prefixes such as scsearch`;
+export const FALLBACK_EXPECTED = `fallback to be at most ${PREFIXES_MAX} search prefixes or templates such as scsearch:%QUERY%`;
 
 /** Search prefixes without their colon, or templates; undefined: they are too many, or one is neither. */
 export function fallbackOf(texts: readonly string[]): readonly string[] | undefined {
   const prefixes = texts
-    .flatMap((text) => text.split(","))
-    .map((text) => text.trim().replace(/:$/, ""))
+    .flatMap(splitTemplates)
+    .map((text) => text.replace(/:$/, ""))
     .filter((prefix) => prefix !== "");
   const areValid = prefixes.length <= PREFIXES_MAX && prefixes.every((prefix) => parseTemplate(prefix) !== undefined);
   return areValid ? [...new Set(prefixes)] : undefined;

@@ -26,6 +26,9 @@ export interface WrittenValue {
   readonly isShown: boolean;
 }
 
+/** Services of LavaSrc whose options are read, and left out where they are wrong. */
+const SERVICES = ["applemusic", "jiosaavn", "spotify", "tidal"] as const;
+
 /** Of the options of Lavalink's plugins, those that built-in plugins read, and which reads them (plugins/builtin.ts). */
 const READERS_OF_LAVALINK: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   [
@@ -33,11 +36,16 @@ const READERS_OF_LAVALINK: ReadonlyMap<string, ReadonlyMap<string, string>> = ne
     new Map([
       ["flowerytts", "speech"],
       ["providers", "lavasrc"],
+      ["sources", "lavasrc"],
       ["ytdlp", "ytdlp"],
+      ...SERVICES.map((name) => [name, name] as const),
     ]),
   ],
   ["dunctebot", new Map([["ttslanguage", "speech"]])],
 ]);
+
+/** Of these readers, those that need an option's value once it is written. */
+const READ_STRICTLY: ReadonlySet<string> = new Set(["speech", "ytdlp"]);
 
 /** The starts of paths, and the key without which those have no effect. */
 const SWITCHES: readonly (readonly [string, string])[] = [
@@ -159,15 +167,17 @@ export class SettingTable {
     return defaultValue === "" || defaultValue === false;
   }
 
-  /** Whether an option of a plugin is read; `unknown` for plugins that may be loaded from elsewhere. */
+  /** Whether an option of a plugin is read; `unknown` where that depends on others, or on plugins from elsewhere. */
   #effectOfOption(tail: string): "known" | "none" | "unknown" {
     const [plugin = "", ...names] = tail.split(".").map(canonicalName);
     const readers = READERS_OF_LAVALINK.get(plugin);
     const reader = readers === undefined ? plugin : readers.get(names[0] ?? "");
     if (reader === undefined || [plugin, reader].some((name) => this.#isOff(`${name}.enabled`))) return "none";
-    // LavaSrc's own switch of yt-dlp counts unless plugins.ytdlp says more.
-    const isOfLavaSrc = reader === "ytdlp" && plugin !== reader && !this.#isPluginWritten(reader);
-    if (isOfLavaSrc && this.#isOff("lavasrc.sources.ytdlp")) return "none";
+    if (plugin === "lavasrc") {
+      // LavaSrc's own switch of the service counts unless the plugin's options say more.
+      if (!this.#isPluginWritten(reader) && this.#isOff(`lavasrc.sources.${reader}`)) return "none";
+      if (!READ_STRICTLY.has(reader)) return "unknown";
+    }
     return BUILT_IN_PLUGINS.has(plugin) ? "known" : "unknown";
   }
 
@@ -309,10 +319,14 @@ function misplacedPlugin(names: readonly string[]): { readonly name: string; rea
   return BUILT_IN_PLUGINS.has(name) ? { name, depth: index + 1 } : undefined;
 }
 
+/** Plugins whose sources `enabled` alone does not turn on. */
+const NEED_MORE: ReadonlySet<string> = new Set(["dunctebot", "jellyfin", "lavasrc", "subsonic", "tidal", "ytdlp"]);
+
 function noSource(names: readonly string[]): string {
   const isSource = names.length === 4 && canonicalName(names.join(".")).startsWith("lavalink.server.sources.");
   if (!isSource) return "";
   const name = canonicalName(names[3] ?? "");
+  if (NEED_MORE.has(name)) return "; docs/reference/sources.md says what turns its sources on";
   return BUILT_IN_PLUGINS.has(name)
     ? `; plugins.${name}.enabled turns this source on and off`
     : ": Tonearm has no such source (a plugin in tonearm.plugins may add one)";

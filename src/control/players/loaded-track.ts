@@ -15,6 +15,8 @@ import { PositionClock } from "./position-clock.ts";
  * evidence.
  */
 const WORKER_LOSSES_MAX = 3;
+/** A track that breaks off this soon before its end is not played from elsewhere. */
+const REST_MAX_MS = 5000;
 /** A track that ran this long on a worker is not what made it stop. */
 const HARMLESS_AFTER_MS = 10_000;
 
@@ -52,7 +54,9 @@ export class LoadedTrack {
 
   /** The track whose audio plays: the client's own, or its mirror. */
   get played(): Track {
-    return this.mirror?.track ?? this.track;
+    const { track, mirror } = this;
+    // It may hold a token that decides what its client can play.
+    return mirror === undefined ? track : { ...mirror.track, userData: track.userData };
   }
 
   get seekId(): SeekId {
@@ -73,6 +77,13 @@ export class LoadedTrack {
   /** True once the worker has moved on from where it started: a failure is no longer a failure to load. */
   get hasBeenAudible(): boolean {
     return this.#hasBeenAudible;
+  }
+
+  /** Only its last seconds have not been played at `epochMs`. */
+  isAlmostOver(epochMs: number): boolean {
+    const lengths = [this.track, this.played].map(({ info }) => Number(info.length)).filter((ms) => ms > 0);
+    const endMs = Math.min(this.#intent.track.endMs ?? Number.POSITIVE_INFINITY, ...lengths);
+    return this.#hasBeenAudible && endMs - this.positionMs(epochMs) <= REST_MAX_MS;
   }
 
   set userData(userData: JsonObject) {

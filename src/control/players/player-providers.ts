@@ -29,4 +29,4 @@ export interface TrackProvider {
 }
 
 /** The interface that a player needs of the Mirrors. */
-export type MirrorProvider = Pick<Mirrors, "isNeeded" | "isFor" | "find">;
+export type MirrorProvider = Pick<Mirrors, "isNeeded" | "isFor" | "find" | "forget" | "count">;

@@ -200,7 +200,10 @@ export class PlayerTrack {
   }
 
   onPosition(report: PositionReport): void {
-    this.#loaded?.report(this.#options.intent.value.isPaused ? { ...report, rate: 0 } : report);
+    const loaded = this.#loaded;
+    if (loaded === undefined) return;
+    loaded.report(this.#options.intent.value.isPaused ? { ...report, rate: 0 } : report);
+    this.#mirrors.onPosition(loaded);
   }
 
   onWorkerEvent(event: WorkerTrackEvent): void {
@@ -241,6 +244,11 @@ export class PlayerTrack {
    * undefined: it has no audio.
    */
   async #playElsewhere(loaded: LoadedTrack, cause: WireError | undefined): Promise<void> {
+    if (cause !== undefined && loaded.mirror !== undefined && loaded.isAlmostOver(this.#clock.epochMs())) {
+      this.#options.logger.info("mirror broke off at its end: the track is finished", { code: cause.code });
+      this.end("finished");
+      return;
+    }
     loaded.hold(this.#clock.epochMs());
     const { mirror, ...failed } = await this.#mirrors.next(loaded, cause);
     // It was stopped or replaced in the meantime.
@@ -290,6 +298,7 @@ export class PlayerTrack {
   }
 
   #reportException(loaded: LoadedTrack, error: WireError): void {
+    this.#mirrors.forget(loaded);
     const track = this.#toJson(loaded);
     this.#options.sendEvent({ type: "TrackExceptionEvent", track, exception: exceptionToJson(error) });
   }

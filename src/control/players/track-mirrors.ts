@@ -47,6 +47,7 @@ export class TrackMirrors {
   readonly #options: TrackMirrorsOptions;
   #attempts: Attempts | undefined;
   #isSearching = false;
+  #isCounted = false;
 
   constructor(options: TrackMirrorsOptions) {
     this.#options = options;
@@ -91,7 +92,18 @@ export class TrackMirrors {
     } finally {
       if (this.#attempts === attempts) this.#isSearching = false;
     }
+    if (!attempts.abort.signal.aborted) this.#count(loaded.track, undefined);
     return { error: finalError(attempts, { last: error, missText }), wasAudible: attempts.wasAudible };
+  }
+
+  /** The loaded track reports its position: once it is heard, its mirror counts. */
+  onPosition({ track, mirror, hasBeenAudible }: LoadedTrack): void {
+    if (mirror !== undefined && hasBeenAudible) this.#count(track, mirror.track);
+  }
+
+  /** The mirror of the loaded track, if it has one, has failed: others do not get it. */
+  forget({ track, mirror }: LoadedTrack): void {
+    if (mirror !== undefined) this.#options.mirrors?.forget(track, mirror.track);
   }
 
   /** The track is over, whatever is being looked for. */
@@ -99,10 +111,19 @@ export class TrackMirrors {
     this.#attempts?.abort.abort();
     this.#attempts = undefined;
     this.#isSearching = false;
+    this.#isCounted = false;
   }
 
-  #begin({ mirror, hasBeenAudible }: LoadedTrack, error: WireError | undefined): Attempts {
+  #count(track: Track, mirror: Track | undefined): void {
+    if (this.#isCounted) return;
+    this.#isCounted = true;
+    this.#options.mirrors?.count(track, mirror);
+  }
+
+  #begin(loaded: LoadedTrack, error: WireError | undefined): Attempts {
     const { clock, logger } = this.#options;
+    const { mirror, hasBeenAudible } = loaded;
+    this.forget(loaded);
     const untilMs = clock.now() + TRIES.timeMaxMs;
     this.#attempts ??= {
       error: mirror === undefined ? error : undefined,
@@ -128,11 +149,16 @@ export class TrackMirrors {
     { track, mirror: last }: LoadedTrack,
     { error, tried, untilMs, abort }: Attempts,
   ): Promise<TrackMirror | string> {
-    const { mirrors, owner, storeMirror, clock } = this.#options;
+    const { mirrors, owner, storeMirror, clock, logger } = this.#options;
     if (mirrors === undefined || tried.length >= TRIES.countMax || clock.now() > untilMs) return "";
     const { signal } = abort;
     const result = await mirrors.find(track, { owner, tried, signal, untilMs });
-    if (result.mirror === undefined) return result.missText;
+    if (result.mirror === undefined) {
+      const { missText: reason, isLogged } = result;
+      const { title, sourceName: source } = track.info;
+      if (isLogged) logger.info("no mirror found", { title: shown(title), source, reason });
+      return reason;
+    }
     signal.throwIfAborted();
     storeMirror(result.mirror.track);
     const failure = error === undefined ? last?.failure : shown(error.message);

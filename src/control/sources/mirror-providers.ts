@@ -122,8 +122,9 @@ export class MirrorProviders {
       const template = parseTemplate(written);
       const trouble = template === undefined ? `expected ${EXPECTED}` : this.#troubleOf(template, []);
       if (trouble === undefined) continue;
-      const start = `${PROVIDERS_PATH}: ${written.slice(0, SHOWN_LENGTH_MAX)} is skipped: ${trouble}`;
-      logger.warn(`${start}. Turn its source on, or remove it`);
+      const isAbsent = template !== undefined && this.claimantOf(template) === undefined;
+      const advice = isAbsent ? "Turn that source on, or remove it" : "Remove it";
+      logger.warn(`${PROVIDERS_PATH}: ${written.slice(0, SHOWN_LENGTH_MAX)} is skipped: ${trouble}. ${advice}`);
     }
     if (providers.length > PROVIDERS_MAX) logger.warn(`${PROVIDERS_PATH}: only the first ${PROVIDERS_MAX} are used`);
     if (this.#written.length > 0 && !this.#configured.some((template) => this.#isUsable(template))) {

@@ -17,6 +17,7 @@ import type { AllowedSources } from "../access/identity.ts";
 import type { LoadResult } from "./load-result.ts";
 import type { Mirror } from "./mirror-memory.ts";
 import type { MirrorProviders } from "./mirror-providers.ts";
+import { isSourceFailure } from "./mirror-reasons.ts";
 import type { LoadOptions, TrackLoader } from "./track-loader.ts";
 
 /** Results of a search that are compared. */
@@ -25,6 +26,8 @@ const RESULTS_MAX = 10;
 const RESOLVES_MAX = 3;
 /** How long a site has to give the link of one result. */
 const RESOLVE_TIMEOUT_MS = 5000;
+/** A search gets no less of the time that is left. */
+const SHARE_MIN_MS = 2000;
 const SHOWN_LENGTH_MAX = 200;
 
 /** What a search may take. */
@@ -51,6 +54,12 @@ export interface MirrorSearchOptions {
 type Candidate = Pick<Track, "encoded" | "info" | "pluginInfo">;
 type ScoredMirror = Omit<Mirror, "provider">;
 
+/** Why a track cannot be played. */
+interface Refusal {
+  readonly code: string;
+  readonly text: string;
+}
+
 /** Its methods reject with the reason of the signal only. */
 export class MirrorSearch {
   readonly #options: MirrorSearchOptions;
@@ -63,6 +72,7 @@ export class MirrorSearch {
   /** Why others did not, or what they have cannot be played. */
   readonly #troubles: string[] = [];
   readonly #refused: TrackInfo[] = [];
+  #isForAll: boolean;
 
   /** `wanted`: the track, with its ISRC as far as it is known. `endMs`: on the clock. */
   constructor(
@@ -74,12 +84,19 @@ export class MirrorSearch {
     this.#wanted = request.wanted;
     this.#endMs = request.endMs;
     this.#allowed = options.allowedFor(request.owner);
+    const isRetryWithToken = request.tried.length > 0 && hasUserData(request.wanted);
+    this.#isForAll = this.#allowed === undefined && !isRetryWithToken;
+  }
+
+  /** Nothing that is only so for this client has decided: its key, its share, or a token in its user data. */
+  get isForAll(): boolean {
+    return this.#isForAll;
   }
 
   /** Everybody was asked and has answered: the result would be the same for everybody, and a minute later. */
   get isConclusive(): boolean {
-    const isForAll = this.#request.tried.length === 0 && this.#allowed === undefined;
-    return isForAll && this.#troubles.length === 0 && this.#searched.size > 0;
+    const isFirst = this.#isForAll && this.#request.tried.length === 0;
+    return isFirst && this.#troubles.length === 0 && this.#searched.size > 0;
   }
 
   /** A sentence for the client: where was looked, and why not elsewhere. */
@@ -106,31 +123,41 @@ export class MirrorSearch {
       this.#note(`${unused.prefix} could not be searched (the track has no ISRC)`);
     }
     for (const [index, { template, identifier }] of searches.entries()) {
+      const leftMs = this.#endMs - clock.now();
+      if (leftMs <= 0) {
+        this.#note(`${template.prefix} could not be searched (no time was left)`);
+        continue;
+      }
       // One that does not answer leaves the others their time.
-      const timeoutMs = (this.#endMs - clock.now()) / (searches.length - index);
-      const found = await this.#ask(template, identifier, timeoutMs);
+      const shareMs = Math.max(leftMs / (searches.length - index), Math.min(SHARE_MIN_MS, leftMs));
+      const found = await this.#ask(template, identifier, clock.now() + shareMs);
       if (found !== undefined) return { ...found, provider: template.text };
     }
     return undefined;
   }
 
-  /** Whether a track can be played by this owner: undefined, or why not. */
-  async refusalOf(track: Track): Promise<string | undefined> {
+  /** Whether a track can be played by this owner: undefined, or why not. `untilMs`: on the clock. */
+  async refusalOf(track: Track, untilMs: number): Promise<Refusal | undefined> {
     const { loader, links, clock } = this.#options;
     const { owner, signal } = this.#request;
-    if (this.#allowed?.has(track.info.sourceName) === false) return `this key may not use ${track.info.sourceName}`;
+    if (this.#allowed?.has(track.info.sourceName) === false) {
+      return { code: "key-forbidden", text: `this key may not use ${track.info.sourceName}` };
+    }
     try {
-      const input = loader.playableInput(track);
+      const { userData } = this.#wanted;
+      const input = loader.playableInput({ ...track, userData });
       if (input.kind !== "site") return undefined;
-      const timeoutMs = Math.min(RESOLVE_TIMEOUT_MS, this.#endMs - clock.now());
+      const timeoutMs = Math.min(RESOLVE_TIMEOUT_MS, untilMs - clock.now());
       // Its worker is about to ask for the same one, which is kept until then.
       const link = await withinTime({ clock, signal, timeoutMs }, (bounded) => {
         return links.link({ track: input.track, owner, reason: "start" }, { signal: bounded });
       });
-      return link.kind === "link" && link.isPreview === true ? "only a preview of it is available" : undefined;
+      const isPreview = link.kind === "link" && link.isPreview === true;
+      return isPreview ? { code: "site-unavailable", text: "only a preview of it is available" } : undefined;
     } catch (error) {
       signal.throwIfAborted();
-      return shown(toWireError(error).message);
+      const { code, message } = toWireError(error);
+      return { code, text: shown(message) };
     }
   }
 
@@ -149,12 +176,14 @@ export class MirrorSearch {
     return trouble === undefined ? identifier : undefined;
   }
 
-  async #ask(template: SearchTemplate, identifier: string, timeoutMs: number): Promise<ScoredMirror | undefined> {
+  async #ask(template: SearchTemplate, identifier: string, untilMs: number): Promise<ScoredMirror | undefined> {
     const { prefix } = template;
-    const result = await this.#load(identifier, timeoutMs);
+    const { clock, logger } = this.#options;
+    const result = await this.#load(identifier, untilMs - clock.now());
     if (result.kind === "error") {
       const reason = shown(result.error.message);
-      this.#options.logger.info("search for a mirror failed", { provider: template.text, reason });
+      if (!isSourceFailure(result.error.code)) this.#isForAll = false;
+      logger.debug("search for a mirror failed", { provider: template.text, reason });
       this.#note(`${prefix} could not be searched (${reason})`);
       return undefined;
     }
@@ -162,10 +191,15 @@ export class MirrorSearch {
     for (const { encoded, score, reasons } of this.#bestOf(candidatesOf(result))) {
       const track = decodedTrack(encoded);
       if (track === undefined) continue;
-      const refusal = await this.refusalOf(track);
+      if (clock.now() >= untilMs) {
+        this.#note(`what ${prefix} has could not be checked (no time was left)`);
+        break;
+      }
+      const refusal = await this.refusalOf(track, untilMs);
       if (refusal === undefined) return { track, score: Math.round(score * 100) / 100, reasons };
       this.#refused.push(track.info);
-      this.#note(`what ${prefix} has could not be played (${refusal})`);
+      if (!isSourceFailure(refusal.code) || hasUserData(this.#wanted)) this.#isForAll = false;
+      this.#note(`what ${prefix} has could not be played (${refusal.text})`);
     }
     return undefined;
   }
@@ -256,6 +290,11 @@ function decodedTrack(encoded: string): Track | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** It may hold a token that decides what its client can play. */
+export function hasUserData({ userData }: Track): boolean {
+  return Object.keys(userData).length > 0;
 }
 
 export function isSameItem(a: TrackInfo, b: TrackInfo): boolean {

@@ -4,61 +4,41 @@
 
 import type { SiteTrack } from "../../bridge/playable-input.ts";
 import type { WireError } from "../../bridge/wire-error.ts";
-import type { ErrorCode } from "../../errors.ts";
+import { AccountBuckets } from "../../lib/account-buckets.ts";
 import type { WorkOptions } from "../../lib/owners.ts";
 import { plainIsrc } from "../../recordings/search-template.ts";
 import { decodeTrack, type Track } from "../../track/track.ts";
 import { type Mirror, MirrorMemory } from "./mirror-memory.ts";
 import { type MirroredSource, MirrorProviders, type MirrorProvidersOptions } from "./mirror-providers.ts";
-import { isSameItem, type MirrorRequest, MirrorSearch, type MirrorSearchOptions, withinTime } from "./mirror-search.ts";
+import { isMirrorFailure, isSourceFailure } from "./mirror-reasons.ts";
+import {
+  hasUserData,
+  isSameItem,
+  type MirrorRequest,
+  MirrorSearch,
+  type MirrorSearchOptions,
+  withinTime,
+} from "./mirror-search.ts";
 
 /** How long one look for a track takes at most, shared out among the providers that are left. */
 const SEARCH_TIMEOUT_MS = 10_000;
 /** How much of that its own source may take to say its ISRC. */
 const ISRC_TIMEOUT_MS = 3000;
-const SHOWN_LENGTH_MAX = 200;
-
-/**
- * Errors that say that a track cannot be played from its source. The others are about its client (a key that may not
- * use the source, a share that is used up), the node, or an attack, and another source would not change them.
- */
-const REASONS: ReadonlySet<string> = new Set<ErrorCode>([
-  "hls-playlist-invalid",
-  "hls-unsupported",
-  "input-answer-invalid",
-  "input-http-status",
-  "input-interrupted",
-  "input-not-found",
-  "input-redirects",
-  "input-unreachable",
-  "link-invalid",
-  "link-refused",
-  "load-timeout",
-  "media-damaged",
-  "media-decode-failed",
-  "media-no-audio",
-  "media-unknown-format",
-  "media-unsupported-codec",
-  "mirror-needed",
-  "plugin-failed",
-  "plugin-lost",
-  "plugin-off",
-  "routes-exhausted",
-  "site-busy",
-  "site-changed",
-  "site-unavailable",
-  "site-unreachable",
-  "source-unavailable",
-  "worker-timeout",
-]);
+/** How much of that the site of an earlier choice may take to give its link again. */
+const RECALL_TIMEOUT_MS = 2000;
+/** Misses of each account that are logged: so many, then one an hour. */
+const ACCOUNT_LINES = { burst: 20, perSecond: 1 / 3600 };
 
 /** What one look has led to. */
 export type MirrorResult =
   | { readonly mirror: Mirror }
-  /** `missText`: a sentence for the client: where was looked, and why not elsewhere. */
-  | { readonly mirror: undefined; readonly missText: string };
+  /**
+   * `missText`: a sentence for the client: where was looked, and why not elsewhere. `isLogged`: it is to be logged, as
+   * it is new, and its account has not had many of them.
+   */
+  | { readonly mirror: undefined; readonly missText: string; readonly isLogged: boolean };
 
-/** How often tracks of a source were played from another one. `to`: "none" where the recording was not found. */
+/** How many tracks of a source were heard from another one. `to`: "none": they were looked for, and never heard. */
 export interface MirrorCount {
   readonly from: string;
   readonly to: string;
@@ -82,12 +62,14 @@ export class Mirrors {
   readonly #options: MirrorsOptions;
   readonly #providers: MirrorProviders;
   readonly #memory: MirrorMemory;
+  readonly #missLines: AccountBuckets;
   readonly #counts = { mirrors: new Map<string, MirrorCount>(), fallbacks: new Map<string, MirrorCount>() };
 
   constructor(options: MirrorsOptions) {
     this.#options = options;
     this.#providers = new MirrorProviders(options);
     this.#memory = new MirrorMemory(options.clock);
+    this.#missLines = new AccountBuckets({ clock: options.clock, ...ACCOUNT_LINES });
   }
 
   /** Counts of tracks whose source has no audio. */
@@ -119,8 +101,10 @@ export class Mirrors {
     { code }: Pick<WireError, "code">,
     { hasMirror = false }: { readonly hasMirror?: boolean } = {},
   ): boolean {
-    if (track.info.isStream || isPreview(track) || !REASONS.has(code)) return false;
-    if (hasMirror || code === "mirror-needed" || this.isNeeded(track)) return true;
+    if (track.info.isStream || isPreview(track)) return false;
+    if (hasMirror) return isMirrorFailure(code);
+    if (!isSourceFailure(code)) return false;
+    if (code === "mirror-needed" || this.isNeeded(track)) return true;
     return this.#providers.fallbackFor(track.info.sourceName).length > 0;
   }
 
@@ -129,16 +113,23 @@ export class Mirrors {
    * signal.
    */
   async find(track: Track, { untilMs = Number.POSITIVE_INFINITY, ...request }: FindOptions): Promise<MirrorResult> {
-    const { clock, logger } = this.#options;
+    const { clock } = this.#options;
     const endMs = Math.min(untilMs, clock.now() + SEARCH_TIMEOUT_MS);
     const known = await this.#recall(track, { ...request, endMs });
-    const result = known ?? (await this.#search(track, { ...request, endMs }));
-    const { title, sourceName } = track.info;
-    if (result.mirror === undefined) logger.info("no mirror found", { title: shown(title), source: sourceName });
-    if (result.mirror !== undefined || request.tried.length === 0) {
-      this.#count(track, result.mirror?.track.info.sourceName ?? "none");
-    }
-    return result;
+    return known ?? (await this.#search(track, { ...request, endMs }));
+  }
+
+  /** This mirror of the track has failed: it is looked for again. */
+  forget(track: Track, mirror: Track): void {
+    if (this.#memory.outcomeOf(track)?.mirror?.encoded === mirror.encoded) this.#memory.forget(track);
+  }
+
+  /** To be called once for a track: when its first mirror is heard, or when it ends without (`undefined`). */
+  count(track: Track, mirror: Track | undefined): void {
+    const counts = this.isNeeded(track) ? this.#counts.mirrors : this.#counts.fallbacks;
+    const [from, to] = [track.info.sourceName, mirror?.info.sourceName ?? "none"];
+    const key = JSON.stringify([from, to]);
+    counts.set(key, { from, to, count: (counts.get(key)?.count ?? 0) + 1 });
   }
 
   /** Logs a warning for each provider that leads nowhere. */
@@ -150,16 +141,20 @@ export class Mirrors {
   async #recall(track: Track, request: MirrorRequest & { endMs: number }): Promise<MirrorResult | undefined> {
     const known = this.#memory.outcomeOf(track);
     if (known === undefined) return undefined;
-    if (known.mirror === undefined) return request.tried.length === 0 ? known : undefined;
+    const { owner, tried } = request;
+    if (known.mirror === undefined) return tried.length === 0 ? { ...known, isLogged: false } : undefined;
     const { encoded, ...more } = known.mirror;
     const mirror = { ...more, track: decodeTrack(encoded) };
     const { info } = mirror.track;
     // It is good for others.
-    if (this.#options.allowedFor(request.owner)?.has(info.sourceName) === false) return undefined;
+    if (this.#options.allowedFor(owner)?.has(info.sourceName) === false) return undefined;
+    const isTried = tried.some((other) => isSameItem(other.info, info));
+    const untilMs = Math.min(request.endMs, this.#options.clock.now() + RECALL_TIMEOUT_MS);
     const search = this.#newSearch({ ...request, wanted: track });
-    const isTried = request.tried.some((other) => isSameItem(other.info, info));
-    if (!isTried && (await search.refusalOf(mirror.track)) === undefined) return { mirror };
-    this.#memory.forget(track);
+    const refusal = isTried ? undefined : await search.refusalOf(mirror.track, untilMs);
+    if (!isTried && refusal === undefined) return { mirror };
+    // What a token of this client, or its share, decides is nothing to others.
+    if (refusal === undefined || (isSourceFailure(refusal.code) && !hasUserData(track))) this.#memory.forget(track);
     return undefined;
   }
 
@@ -169,12 +164,12 @@ export class Mirrors {
     const search = this.#newSearch({ ...request, wanted });
     const mirror = await search.run(this.#providers.for(track.info.sourceName));
     if (mirror !== undefined) {
-      this.#memory.keepMirror(track, mirror, request.owner);
+      if (search.isForAll) this.#memory.keepMirror(track, mirror, request.owner);
       return { mirror };
     }
     const { missText } = search;
     if (search.isConclusive) this.#memory.keepMiss(track, missText, request.owner);
-    return { mirror: undefined, missText };
+    return { mirror: undefined, missText, isLogged: this.#missLines.of(request.owner).take(1) };
   }
 
   /** Its own, or the one that its source knows. */
@@ -198,8 +193,7 @@ export class Mirrors {
       return isrc;
     } catch {
       signal.throwIfAborted();
-      // It is a help, and not asked for again soon.
-      this.#memory.learnIsrc(track, undefined, owner);
+      // It is a help.
       return undefined;
     }
   }
@@ -207,20 +201,9 @@ export class Mirrors {
   #newSearch(request: ConstructorParameters<typeof MirrorSearch>[1]): MirrorSearch {
     return new MirrorSearch({ ...this.#options, providers: this.#providers }, request);
   }
-
-  #count(track: Track, to: string): void {
-    const counts = this.isNeeded(track) ? this.#counts.mirrors : this.#counts.fallbacks;
-    const from = track.info.sourceName;
-    const key = JSON.stringify([from, to]);
-    counts.set(key, { from, to, count: (counts.get(key)?.count ?? 0) + 1 });
-  }
 }
 
 /** Its site has the first seconds of it, which is what its client asked for. */
 function isPreview({ pluginInfo, details }: Track): boolean {
   return pluginInfo.isPreview === true || (details.kind === "album" && details.isPreview);
-}
-
-function shown(text: string): string {
-  return text.slice(0, SHOWN_LENGTH_MAX);
 }

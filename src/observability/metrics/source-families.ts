@@ -26,13 +26,13 @@ export function sourceFamilies(
     },
     {
       name: "tonearm_fallbacks_total",
-      help: "Tracks of a source that could not be started and were played from another; none: not found there.",
+      help: "Tracks of a source that could not be started and were heard from another; none: looked for and never heard.",
       type: "counter",
       samples: fallbackCounts.map(({ from, to, count }) => ({ labels: { source: from, fallback: to }, value: count })),
     },
     {
       name: "tonearm_mirrors_total",
-      help: "Tracks of a source without audio that were played from another; none: not found there.",
+      help: "Tracks of a source without audio that were heard from another; none: looked for and never heard.",
       type: "counter",
       samples: mirrorCounts.map(({ from, to, count }) => ({ labels: { from, to }, value: count })),
     },

@@ -57,6 +57,8 @@ export interface PluginPlan {
   readonly siteHosts?: readonly string[];
   /** Why it cannot even be tried. */
   readonly problem: string | undefined;
+  /** What of its configuration is left out, and why. */
+  readonly warnings?: readonly string[];
   /** Reload it when its module changes on disk. */
   readonly isReloadedOnChange: boolean;
   /** Its options, by the name that it reports. */

@@ -83,5 +83,17 @@ export const SOURCE_FLAGS: readonly { readonly path: readonly string[]; readonly
   { path: ["dunctebot", "sources"], names: { getyarn: "getyarn.io", tts: "speak" } },
 ];
 
+/** Options of Lavalink's plugins that nothing here reads, below `plugins`. `source`: only where it is on. */
+export const IGNORED_OPTIONS: readonly { readonly path: readonly string[]; readonly source?: string }[] = [
+  ...Object.entries({
+    spotify: ["countryCode", "resolveArtistsInSearch", "preferAnonymousToken"],
+    deezer: ["masterDecryptionKey", "arl", "formats"],
+    tidal: ["token"],
+    jiosaavn: ["decryption"],
+  }).flatMap(([source, names]) => names.map((name) => ({ path: ["lavasrc", source, name], source }))),
+  ...["yandexmusic", "vkmusic", "qobuz", "youtube"].map((source) => ({ path: ["lavasrc", source], source })),
+  { path: ["jiosaavn", "apiURL"] },
+];
+
 /** By name in relaxed spelling. */
 type Names = Record<string, string>;

@@ -22,6 +22,7 @@ import { VERSION } from "../../version.ts";
 import { describePlugin, findModule } from "../manage/find-module.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
+import { takeLavalinkOptions, takeLavalinkProxy } from "./lavalink-options.ts";
 
 const COMMON_NAMES = ["enabled", "proxy", "userAgent", "fallback"] as const;
 
@@ -62,10 +63,15 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
     lavalink: (...path) => treeAt(config.plugins.options.reveal(), path),
   };
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
-  const written = merged(plugin.options?.(configured) ?? {}, own);
+  const all = config.plugins.options.reveal();
+  const taken = takeLavalinkOptions(plugin.lavalinkOptions ?? [], { all, own, schema: manifest.config });
+  const written = merged({ ...plugin.options?.(configured), ...taken.options }, own);
   const path = `plugins.${name}`;
   const read = readOptions(manifest.config, written, { path });
-  const { ownProxyUrl, ownUserAgent = manifest.userAgent, fallback, expected } = readCommon(more);
+  const { lavalinkProxy } = plugin;
+  const proxy =
+    lavalinkProxy === undefined || hasText(more.proxy) ? undefined : takeLavalinkProxy(lavalinkProxy, { all, name });
+  const { ownProxyUrl = proxy?.url, ownUserAgent = manifest.userAgent, fallback, expected } = readCommon(more);
   const problems = [...expected.map((what) => `${path}: expected ${what}`), ...(read.problems ?? [])];
   return [
     {
@@ -76,6 +82,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       isReloadedOnChange: false,
       optionsOf: () => written,
       problem: problems.length === 0 ? undefined : problems.join("; "),
+      warnings: [...taken.warnings, ...(proxy?.warnings ?? [])],
       siteHosts: manifest.siteHosts ?? [],
       fallback,
       manifest: knownManifest(plugin, { written, values: read.values }),

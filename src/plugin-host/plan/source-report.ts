@@ -2,7 +2,7 @@
 // those that are off with the switch that turns each on, and the services that the configuration asks for and that are
 // not there. Main thread; used by node.ts.
 
-import { BUILTIN_PLUGINS, type BuiltinPlugin } from "../../../plugins/builtin.ts";
+import { BUILTIN_PLUGINS, type BuiltinPlugin, isTrue } from "../../../plugins/builtin.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
 import type { MirroredSource } from "../../control/sources/mirror-providers.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
@@ -13,6 +13,7 @@ import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
 import {
   FURTHER_PAGES,
+  IGNORED_OPTIONS,
   LAVALINK_NAMES,
   SERVICES_WITHOUT_SOURCE,
   SITES_OF_YTDLP,
@@ -69,13 +70,18 @@ export function reportSources(
   ];
   const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
   const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
+  const ignored = ignoredOptions(config, present);
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...mirrored.map(mirrorLine),
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
-    ...[...unreadableSwitches(options), ...missingServices(options, present), ...missingLyrics(config)].map(
-      (message) => ({ level: "warn" as const, message }),
-    ),
+    ...(ignored.length > 0 ? [{ level: "info" as const, message: `no effect in Tonearm: ${ignored.join(", ")}` }] : []),
+    ...[
+      ...unreadableSwitches(options),
+      ...plans.flatMap(({ warnings = [] }) => warnings),
+      ...missingServices(options, present),
+      ...missingLyrics(options),
+    ].map((message) => ({ level: "warn" as const, message })),
   ];
 }
 
@@ -152,12 +158,26 @@ function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins"
   return youtube === true && !isConfigured && !isNamed && isPlanned;
 }
 
-/** Of the built-in plugins. */
+/** Of the built-in plugins, and of the sources of Lavalink's. */
 function unreadableSwitches({ config, builtins = BUILTIN_PLUGINS }: ReportOptions): string[] {
-  return builtins.flatMap(({ manifest: { name } }) => {
-    const enabled = treeAt(config.plugins.options.reveal(), [name, "enabled"]) ?? "";
-    const isReadable = enabled === "" || (typeof enabled === "string" && parseFlag(enabled) !== undefined);
-    return isReadable ? [] : [`plugins.${name}.enabled: expected true or false; leaving it out`];
+  const own = builtins.map(({ manifest: { name } }) => {
+    const path = [name, "enabled"];
+    return { key: `plugins.${path.join(".")}`, value: treeAt(config.plugins.options.reveal(), path) ?? "" };
+  });
+  return [...own, ...sourceFlags(config)].flatMap(({ key, value }) => {
+    const isReadable = value === "" || (typeof value === "string" && parseFlag(value) !== undefined);
+    return isReadable ? [] : [`${key}: expected true or false; leaving it out`];
+  });
+}
+
+/** The paths of options that other nodes have and that are set for sources that are there. */
+function ignoredOptions({ plugins }: NodeConfig, present: readonly string[]): string[] {
+  const options = plugins.options.reveal();
+  return IGNORED_OPTIONS.flatMap(({ path, source }) => {
+    const value = treeAt(options, path);
+    const flag = treeAt(options, ["lavasrc", "sources", source ?? ""]);
+    const isOn = source === undefined || (flag === undefined ? present.includes(source) : isTrue(flag));
+    return isOn && hasText(value) ? [["plugins", ...path].join(".")] : [];
   });
 }
 
@@ -176,14 +196,16 @@ function missingServices(options: ReportOptions, present: readonly string[]): st
 }
 
 /** Of LavaSrc's sources of lyrics only one is here. */
-function missingLyrics({ plugins }: NodeConfig): string[] {
+function missingLyrics({ config, plans }: ReportOptions): string[] {
   const path = ["lavasrc", "lyrics-sources"];
-  const asked = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
+  const asked = Object.entries(mapOf(treeAt(config.plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
+  const isAsked = plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "lrclib");
+  const advice = isAsked ? "LRCLIB is asked instead" : "set plugins.lavasrc.lyrics-sources.lrcLib: true";
   return asked.flatMap(([written, value]) => {
     const isMissing = typeof value === "string" && parseFlag(value) === true && canonicalName(written) !== "lrclib";
     if (!isMissing) return [];
     const key = `plugins.lavasrc.lyrics-sources.${written.slice(0, NAME_LENGTH_MAX)}`;
-    return [`${key} is true, but Tonearm has no lyrics of it (set plugins.lavasrc.lyrics-sources.lrcLib: true)`];
+    return [`${key} is true, but Tonearm has no lyrics of it (${advice})`];
   });
 }
 
@@ -199,15 +221,20 @@ function askedServices({ sources, plugins }: NodeConfig): { readonly key: string
   const asked = Object.entries({ youtube, vimeo, nico, ...sources.former }).filter(([, isAsked]) => isAsked);
   return [
     ...asked.map(([name]) => ({ key: `lavalink.server.sources.${name}`, name: LAVALINK_NAMES[name] ?? name })),
-    ...SOURCE_FLAGS.flatMap(({ path, names }) => {
-      const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
-      return flags.flatMap(([written, value]) => {
-        if (typeof value !== "string" || parseFlag(value) !== true) return [];
-        const name = canonicalName(written);
-        return [{ key: ["plugins", ...path, written.slice(0, NAME_LENGTH_MAX)].join("."), name: names[name] ?? name }];
-      });
-    }),
+    ...sourceFlags({ plugins }).flatMap(({ key, name, value }) => (isTrue(value) ? [{ key, name }] : [])),
   ];
+}
+
+/** The switches of the sources of Lavalink's plugins, as written. */
+function sourceFlags({ plugins }: Pick<NodeConfig, "plugins">) {
+  return SOURCE_FLAGS.flatMap(({ path, names }) => {
+    const flags = Object.entries(mapOf(treeAt(plugins.options.reveal(), path))).slice(0, FLAGS_MAX);
+    return flags.map(([written, value]) => {
+      const name = canonicalName(written);
+      const key = ["plugins", ...path, written.slice(0, NAME_LENGTH_MAX)].join(".");
+      return { key, name: names[name] ?? name, value };
+    });
+  });
 }
 
 /** The hosts of a site's pages: names further below it may serve files, which `http` plays. */

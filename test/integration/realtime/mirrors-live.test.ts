@@ -74,7 +74,7 @@ it("what is protected or a part is passed over, and a mirror that breaks off is 
   expect(numbers.filter((number, index) => Math.abs(number - index) > 10)).toEqual([]);
   expect(call.eventTypes).toEqual(["TrackStartEvent"]);
   const { body } = await call.bot.request<string>("GET", "/inner/metrics");
-  expect(body).toContain('tonearm_mirrors_total{from="charts",to="soundcloud"} 2\n');
+  expect(body).toContain('tonearm_mirrors_total{from="charts",to="soundcloud"} 1\n');
   repair();
   await call.leave();
 });

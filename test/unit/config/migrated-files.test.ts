@@ -154,8 +154,13 @@ test.each([
   ["a nested default", `sentry.environment: \${A:\${B}}`, "sentry.environment"],
   [
     "a source of a plugin that is not there",
-    `plugins.lavasrc.spotify.clientId: \${ID}`,
-    "plugins.lavasrc.spotify.clientId",
+    `plugins.lavasrc.qobuz.userOauthToken: \${ID}`,
+    "plugins.lavasrc.qobuz.userOauthToken",
+  ],
+  [
+    "a service of LavaSrc that is off",
+    `plugins.lavasrc: { sources: { spotify: false }, spotify: { clientId: "\${ID}" } }`,
+    "no effect in Tonearm (docs/reference/configuration.md says why): plugins.lavasrc.spotify.clientId",
   ],
   ["an option of a plugin that is off", `plugins.ytdlp: { enabled: false, path: "\${PATH_X}" }`, "plugins.ytdlp.path"],
   [
@@ -197,6 +202,30 @@ test.each([
   const { warnings, notes } = load(text);
   expect([...warnings, ...notes].join("\n")).toContain(name);
 });
+
+test.each([
+  "spotify.clientId",
+  "applemusic.mediaAPIToken",
+  "tidal.countryCode",
+  "jiosaavn.proxy.url",
+  "sources.spotify",
+  "providers",
+])("a placeholder without a value is left out of plugins.lavasrc.%s with a warning", (name) => {
+  const { warnings, notes } = load(`plugins.lavasrc.${name}: \${X_Y}`);
+  expect(warnings.join("\n")).toMatch(
+    /plugins\.lavasrc\.[\w.]+: the environment variable X_Y is not set;.*leaving it out$/,
+  );
+  expect(notes).toEqual([]);
+});
+
+test.each(["tidal", "ytdlp", "subsonic", "jellyfin", "lavasrc", "dunctebot"])(
+  "a switch of %s among Lavalink's sources is not told to be plugins.<name>.enabled",
+  (name) => {
+    expect(load(`lavalink.server.sources.${name}: true`).warnings).toEqual([
+      expect.stringMatching(/is not a known key; docs\/reference\/sources\.md says what turns its sources on$/),
+    ]);
+  },
+);
 
 test("a placeholder without a value in the version of a Java plugin leaves its name known", () => {
   const { warnings } = load(`lavalink.plugins: [{ dependency: "a.b:some-plugin:\${VERSION}" }]`);

@@ -67,6 +67,9 @@ test("the token is read from the web site once, also for requests at the same ti
 
 test.each([
   '<script type="module" crossorigin src="/assets/index-0a1b2c3d.js"></script>',
+  '<script type="module" src="/assets/index_0a1b2c3d.js"></script>',
+  '<script type="module" src="/assets/indexB1c2.js"></script>',
+  '<script type="module" src="/assets/index%7E0a1b2c3d.js"></script>',
   '<script crossorigin="anonymous" src="/assets/index~0a1b2c3d.js" type="module"></script>',
   "<script src='/assets/index-legacy~0a.js'></script>",
   "<SCRIPT async src=/assets/index.0a1b2c3d.js></SCRIPT>",
@@ -96,8 +99,16 @@ test.each([
   all.site.server.fail({ at: /^music\.apple\.com/, outcome });
   expect(await troubleWith(load(all))).toMatchObject({
     code: "site-changed",
-    message: expect.stringContaining("set plugins.applemusic.mediaAPIToken"),
+    message: expect.stringMatching(
+      /com\/us\/browse .*; https:\/\/music\.apple\.com\/ .*set plugins\.applemusic\.media/,
+    ),
   });
+  const count = all.site.server.requests.length;
+  await troubleWith(load(all, "amsearch:t5"));
+  expect(all.site.server.requests).toHaveLength(count);
+  all.clock.advance(60_000);
+  await troubleWith(load(all, "amsearch:t5"));
+  expect(all.site.server.requests.length).toBeGreaterThan(count);
   expect(all.site.server.requests.every(({ host }) => host === PAGE)).toBe(true);
 });
 
@@ -109,6 +120,35 @@ test.each(["const x = 1", `"eyJhbGciOiJFUzI1NiJ9.bm90IGpzb24gYXQgYWxs.c2lnbmVkIG
     expect(await troubleWith(load(all))).toMatchObject({ code: "site-changed" });
   },
 );
+
+test("a script that cannot be read is passed over for the next", async () => {
+  const all = await stand();
+  all.site.scriptTag = ["a", "b"].map((name) => `<script src="/assets/index-${name}.js"></script>`).join("");
+  for (const outcome of [{ status: 404 }, { status: 500 }, "cut" as const]) {
+    const other = await stand({}, (site) => Object.assign(site, { scriptTag: all.site.scriptTag }));
+    other.site.server.fail({ at: /index-a/, outcome });
+    expect(await load(other)).toMatchObject({ kind: "track" });
+  }
+});
+
+test("of all tokens in the scripts, one for the web site is used, and modules are asked first", async () => {
+  const all = await stand();
+  const good = appleToken(DAY_MS, all.clock.epochMs());
+  const [head = "", , signature = ""] = good.split(".");
+  const nobodys = Buffer.from(JSON.stringify({ exp: all.clock.epochMs() / 1000 + 999 })).toString("base64url");
+  const texts = new Map([
+    ["a", `"${appleToken(-1, all.clock.epochMs())}"`],
+    ["b", `"${head}.${nobodys}.${signature}"`],
+    ["c", `"${good}"`],
+  ]);
+  const tags = ["c", "a", "b"].map((name) => `<script src="/assets/index-${name}.js"></script>`);
+  all.site.scriptTag = `${tags.join("")}<script type="module" src="/assets/index-a.js"></script>`;
+  for (const [name, text] of texts) all.site.server.fail({ at: new RegExp(`index-${name}`), outcome: { text } });
+  all.site.tokens.add(good);
+  await load(all);
+  expect(sentToken(all)).toBe(good);
+  expect(requested(all).slice(0, 2)).toEqual(["/us/browse", "/assets/index-a.js"]);
+});
 
 test("a token that has expired is passed over for the one behind it", async () => {
   const all = await stand();
@@ -149,6 +189,23 @@ test("a refused token is read again once, and used by all that follow", async ()
   expect(all.site.server.requestsTo(OTHER_API)).toHaveLength(0);
 });
 
+test("twelve requests that are under way when the token changes all get their answer", async () => {
+  const all = await stand();
+  await load(all);
+  let release = (): void => undefined;
+  all.site.held = new Promise((resolve) => {
+    release = resolve;
+  });
+  const ids = Array.from({ length: 12 }, (_, at) => at + 10);
+  const work = ids.map((id) => load(all, `https://music.apple.com/us/song/${id}`));
+  await expect.poll(() => all.site.server.requestsTo(API)).toHaveLength(13);
+  all.site.changeToken(appleToken(DAY_MS));
+  release();
+  const found = await Promise.all(work);
+  expect(found.map((answer) => answer?.kind)).toEqual(ids.map(() => "track"));
+  expect(requested(all).filter((path) => path === "/us/browse")).toHaveLength(2);
+});
+
 test("a site that refuses its own token is asked on both hosts, and not for the page over and over", async () => {
   const all = await stand();
   all.site.tokens.clear();
@@ -184,8 +241,9 @@ test("the operator's token is used without the web site", async () => {
 });
 
 test("an operator's token that says nothing of itself is used", async () => {
-  const all = await stand({ mediaAPIToken: "opaque-token" });
-  all.site.tokens.add("opaque-token");
+  const mediaAPIToken = "opaque.token.text";
+  const all = await stand({ mediaAPIToken });
+  all.site.tokens.add(mediaAPIToken);
   await load(all);
   expect([requested(all), warnings(all)]).toEqual([[API], []]);
 });
@@ -206,6 +264,40 @@ test("an operator's token that is refused is given up for the web site's, with o
   expect(warnings(all)).toEqual(["Apple refuses the mediaAPIToken: the token of Apple's web site is used instead"]);
   expect(requested(all).filter((path) => path === "/us/browse")).toHaveLength(1);
   expect(JSON.stringify(all.bench.lines)).not.toContain(mediaAPIToken);
+});
+
+test("one 403 of each host does not put an operator's token aside", async () => {
+  const mediaAPIToken = appleToken(DAY_MS);
+  const all = await stand({ mediaAPIToken });
+  all.site.tokens.add(mediaAPIToken);
+  for (const at of [/^api\.music/, /^amp-api/]) all.site.server.fail({ at, outcome: { status: 403 }, times: 1 });
+  expect(await load(all)).toMatchObject({ kind: "track" });
+  await load(all, "amsearch:t5");
+  expect([sentToken(all), warnings(all)]).toEqual([mediaAPIToken, []]);
+});
+
+test("a refused mediaAPIToken is replaced by one that is signed, and tried again after half an hour", async () => {
+  const mediaAPIToken = appleToken(100 * DAY_MS);
+  const all = await stand({ mediaAPIToken, ...MUSIC_KIT });
+  const isSigned = (token = "") => token.startsWith(Buffer.from('{"alg":"ES256","kid":"KE').toString("base64url"));
+  let isTaken = false;
+  all.site.server.fail({
+    at: /api\.music/,
+    outcome: ({ headers }) => {
+      const token = headers.authorization?.replace("Bearer ", "");
+      return isSigned(token) || isTaken ? { json: { data: [all.site.song(5)] } } : { status: 401 };
+    },
+  });
+  expect(await load(all)).toMatchObject({ kind: "track" });
+  expect(isSigned(sentToken(all))).toBe(true);
+  expect(warnings(all)).toEqual(["Apple refuses the mediaAPIToken: the token signed with musicKitKey is used instead"]);
+  isTaken = true;
+  await load(all, "https://music.apple.com/us/song/6");
+  expect(isSigned(sentToken(all))).toBe(true);
+  all.clock.advance(30 * 60_000);
+  await load(all, "https://music.apple.com/us/song/7");
+  expect(sentToken(all)).toBe(mediaAPIToken);
+  expect(requested(all)).not.toContain("/us/browse");
 });
 
 test("an operator's token that has expired is not sent, and warned of with its option and date", async () => {
@@ -235,6 +327,7 @@ test.each([
     },
     ["mediaAPIToken is not a token (eyJ….….…), and musicKitKey is not a MusicKit key"],
   ],
+  [{ mediaAPIToken: "YOUR_MEDIA_API_TOKEN" }, ["mediaAPIToken is not a token"]],
   [{ ...MUSIC_KIT, musicKitKey: "garbage" }, ["musicKitKey is not a MusicKit key"]],
   [{ ...MUSIC_KIT, keyID: "" }, []],
   [{ mediaAPIToken: "" }, []],
@@ -270,7 +363,7 @@ test.each([
 });
 
 test.each([
-  ["HTTP 404", { status: 404 }, undefined],
+  ["HTTP 204", { status: 204 }, undefined],
   ["an error 404 in an answer", { json: { errors: [{ status: "404", title: "Resource Not Found" }] } }, undefined],
   ["HTTP 429", { status: 429, headers: { "retry-after": "5" } }, "site-busy"],
   ["HTTP 500", { status: 500 }, "site-busy"],
@@ -287,6 +380,26 @@ test.each([
     if (code === undefined) expect(await load(all, identifier)).toEqual({ kind: "empty" });
     else expect(await troubleWith(load(all, identifier))).toMatchObject({ code });
   }
+});
+
+test("a search in a country that Apple does not have names the option, and other items are not found", async () => {
+  const all = await stand({ countryCode: "uk" });
+  all.site.server.fail({ at: /catalog\/uk/, outcome: { status: 404, json: { errors: [{ title: "Not Found" }] } } });
+  expect(await troubleWith(load(all, "amsearch:t5"))).toMatchObject({
+    code: "site-unavailable",
+    message: expect.stringContaining("no storefront `uk`: set plugins.applemusic.countryCode (United Kingdom is gb)"),
+  });
+  expect(await load(all, "https://music.apple.com/song/5")).toEqual({ kind: "empty" });
+});
+
+test.each([
+  [{ title: "Bad Request", detail: "Parameter x" }, /answered HTTP 400: Parameter x$/],
+  [{ title: "T".repeat(300) }, /answered HTTP 400: T{200}$/],
+  [{ detail: 5 }, /answered HTTP 400$/],
+])("an error status comes with what Apple says of it: %#", async (error, message) => {
+  const all = await stand();
+  all.site.server.fail({ at: /v1\/catalog/, outcome: { status: 400, json: { errors: [error] } } });
+  expect(await troubleWith(load(all))).toMatchObject({ message: expect.stringMatching(message) });
 });
 
 test("what Apple asks to be left alone is left alone", async () => {

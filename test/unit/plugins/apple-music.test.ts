@@ -113,6 +113,8 @@ test.each([
   "https://music.apple.com/us/browse",
   "https://geo.itunes.apple.com/us/podcast/x/id1",
   "https://evilmusic.apple.com.example/us/song/5",
+  "https://someone@music.apple.com/us/song/5",
+  "https://music.apple.com:8443/us/song/5",
 ])("%s is not for this source", async (identifier) => {
   const { bench } = await stand();
   expect(await bench.load(SOURCE, identifier)).toBeUndefined();
@@ -142,6 +144,9 @@ test("a playlist of 2,000 is loaded up to the configured number of pages", async
   const { site, bench } = await stand();
   site.playlistLength = 2000;
   const tracks = await bench.loadTracks(SOURCE, PLAYLIST);
+  expect(bench.lines.map(({ message }) => message)).toEqual([
+    "a list was cut at 1800 songs: playlistLoadLimit allows 6 pages of up to 300 (at most 34)",
+  ]);
   expect(tracks.map(({ info }) => info.identifier)).toEqual(Array.from({ length: 1800 }, (_, at) => String(at + 5)));
   expect(offsets(site).sort()).toEqual(["0", "1200", "1500", "300", "600", "900"]);
   expect(site.server.requestsTo(API, PLAYLIST_TRACKS)[0]?.query.get("limit")).toBe("300");
@@ -167,6 +172,37 @@ test("a playlist is loaded whole when its total is too small, too large or missi
     expect(await bench.loadTracks(SOURCE, PLAYLIST)).toHaveLength(1000);
     expect(await playlistInfo(bench, PLAYLIST)).toMatchObject(["P", { totalTracks: trackCount === 1e9 ? 1e9 : 1000 }]);
   }
+});
+
+test.each([100, 300])("a playlist whose later page of %d fails has what could be read, with one line", async (size) => {
+  const { site, bench } = await stand();
+  Object.assign(site, { playlistLength: 1000, pageEntriesMax: size });
+  const outcome = (request: SiteRequest) =>
+    request.query.get("offset") === String(size * 2) ? { status: 500 } : (site.answer(request) ?? { status: 404 });
+  site.server.fail({ at: /tracks$/, outcome });
+  const tracks = await bench.loadTracks(SOURCE, PLAYLIST);
+  expect(tracks.length).toBeGreaterThanOrEqual(size * 2);
+  expect(tracks.length).toBeLessThan(1000);
+  expect(bench.lines.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^a list was cut at \d+ songs: .*HTTP 500$/),
+  ]);
+});
+
+test.each([ALBUM, PLAYLIST, "https://music.apple.com/us/artist/a/1"])(
+  "%s without songs is empty",
+  async (identifier) => {
+    const { site, bench } = await stand();
+    site.server.fail({ at: /tracks$|top-songs$/, outcome: { json: { data: [] } } });
+    expect(await bench.load(SOURCE, identifier)).toEqual({ kind: "empty" });
+  },
+);
+
+test("of previews, songs without one are left out of lists", async () => {
+  const { site, bench } = await stand();
+  const bare = { id: "9", attributes: { name: "Bare" } };
+  site.server.fail({ at: /tracks$/, outcome: { json: { data: [bare, site.song(5)] } } });
+  expect(await titles(bench, `amprev:${ALBUM}`)).toEqual(["T5"]);
+  expect(await titles(bench, ALBUM)).toEqual(["Bare", "T5"]);
 });
 
 test("a playlist in smaller pages than asked for is loaded page by page", async () => {
@@ -257,6 +293,7 @@ test("a track is mirrored, with the ISRC of the site only where it has none", as
   expect(site.server.requests).toHaveLength(0);
   expect(await bench.resolve(SOURCE, encoded(null))).toEqual({ kind: "mirror", isrc: "XX0000000005" });
   expect(site.server.requestsTo(API, "/v1/catalog/de/songs/5")).toHaveLength(1);
+  expect(await bench.resolve(SOURCE, encoded(""))).toEqual({ kind: "mirror", isrc: "XX0000000005" });
   expect(await bench.resolve(SOURCE, encoded(null, "1000000"))).toEqual({ kind: "mirror", isrc: undefined });
   expect(await bench.resolve(SOURCE, encoded(null, "../x"))).toEqual({ kind: "mirror", isrc: undefined });
 });

@@ -178,7 +178,9 @@ test("a playlist whose pages are all the same one does not loop", async () => {
 test("recommendations are the songs of a station, or else of the same artists", async () => {
   const { site, bench } = await stand({ recommendationsTrackLimit: "1" });
   const station = playlistOf(await bench.load(SOURCE, "jsrec:son-g_1"));
-  expect(station).toMatchObject({ name: "JioSaavn Recommendations", pluginInfo: { type: "recommendations" } });
+  expect(station.name).toBe("JioSaavn Recommendations");
+  const unknown = { url: null, artworkUrl: null };
+  expect(station.pluginInfo).toEqual({ type: "recommendations", ...unknown, author: "Saavn Editor", totalTracks: 1 });
   expect(station.tracks.map(({ identifier }) => identifier)).toEqual(["song2"]);
   site.hasStations = false;
   const others = playlistOf(await bench.load(SOURCE, "jsrec:song2"));
@@ -212,6 +214,18 @@ test("a song without 320 kbit/s, or whose file is missing there, plays at 128", 
   await bench.load(SOURCE, ALBUM);
   site.server.fail({ at: /api/, times: 1, outcome: { json: { status: "failure", error: { msg: "no" } } } });
   expect(await bench.resolve(SOURCE, storedTrack("song2"))).toMatchObject({ variant: "128" });
+});
+
+test.each([403, 404, 500])("a song whose file at 320 kbit/s is HTTP %i plays at 128", async (status) => {
+  const { site, bench } = await stand();
+  const encoded = await encodedSong(bench);
+  site.server.fail({ at: /api/, times: 1, outcome: { status } });
+  expect(await bench.resolve(SOURCE, encoded)).toMatchObject({ variant: "128" });
+  await bench.load(SOURCE, ALBUM);
+  site.server.fail({ at: /api/, outcome: { status } });
+  expect(await troubleWith(bench.resolve(SOURCE, storedTrack("song2")))).toMatchObject({
+    message: expect.stringContaining(`HTTP ${status}`),
+  });
 });
 
 test("an expired link is replaced by a new one of the same variant, made of fresh data", async () => {

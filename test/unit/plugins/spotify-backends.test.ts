@@ -12,6 +12,7 @@ import {
 } from "../../../lab/sites/spotify.ts";
 import { SPOTIFY_MANIFEST } from "../../../plugins/spotify/manifest.ts";
 import { oneTimePassword } from "../../../plugins/spotify/one-time-password.ts";
+import { systemClock, type Timer } from "../../../src/lib/clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { troubleWith } from "../../support/plugin-bench.ts";
 import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
@@ -29,6 +30,11 @@ function offsets(): number[] {
   return env.site.server
     .requestsTo(PLAYER)
     .map(({ body }) => (JSON.parse(body) as { variables: { offset: number } }).variables.offset);
+}
+
+/** Searches that each find one song. */
+function queries(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `spsearch:${" ".repeat(index)}hall`);
 }
 
 // Long lists
@@ -86,6 +92,60 @@ test("where the rest of a list cannot be loaded, there are the tracks so far, an
   expect(found.pluginInfo).toMatchObject({ totalTracks: 500 });
   const lines = env.bench.lines.filter(({ message }) => message.startsWith("only a part of a list of Spotify"));
   expect(lines).toHaveLength(1);
+});
+
+test("where all the rest of a list cannot be loaded, its number is not known", async () => {
+  env.site.addPlaylist(LONG, 500);
+  env.site.server.fail({ at: V2, outcome: { status: 500, json: {} } });
+  const found = await env.load(`${PAGE}/playlist/${LONG}`);
+  expect(found).toMatchObject({ kind: "playlist", pluginInfo: { totalTracks: null } });
+  expect(found).toHaveProperty("tracks.length", 100);
+});
+
+test("a further page that is limited for a short time is requested again", async () => {
+  env.site.addPlaylist(LONG, 300);
+  const pausesMs: number[] = [];
+  // Time passes as always, but for the pause.
+  const after = (delayMs: number, callback: () => void): Timer => {
+    if (delayMs === 2000) pausesMs.push(delayMs);
+    return systemClock.after(delayMs === 2000 ? 0 : delayMs, callback);
+  };
+  await env.restart({}, { clock: { now: () => systemClock.now(), epochMs: () => systemClock.epochMs(), after } });
+  const limited = { status: 429, headers: { "retry-after": "2" }, json: {} };
+  env.site.server.fail({ at: V2, outcome: limited, times: 1 });
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(300);
+  expect(offsets()).toEqual([100, 100, 200]);
+  expect(pausesMs).toEqual([2000]);
+});
+
+test("a total that is too low does not end a list whose pages come full", async () => {
+  env.site.addPlaylist(LONG, 450, { totalCount: 150 });
+  const found = await env.load(`${PAGE}/playlist/${LONG}`);
+  expect(found).toMatchObject({ kind: "playlist", pluginInfo: { totalTracks: 450 } });
+  expect(found).toHaveProperty("tracks.length", 450);
+});
+
+test.each([
+  [80, 80],
+  [120, 120],
+])("an album of %i tracks says so, however many are loaded", async (count, totalTracks) => {
+  const songs = Array.from({ length: count }, (_, index) => ({
+    ...{ id: spotifyId(index), title: `Song ${index}`, artists: ["A"], lengthMs: 1000 },
+  }));
+  env.site.addList({ type: "album", id: LONG, name: "Everything", songs });
+  await env.restart({ albumLoadLimit: "1" });
+  const found = await env.load(`${PAGE}/album/${LONG}`);
+  expect(found).toMatchObject({ kind: "playlist", pluginInfo: { totalTracks } });
+  expect(found).toHaveProperty("tracks.length", 50);
+});
+
+test("pages of files of a playlist's owner, which all have one id, are all loaded", async () => {
+  const songs = Array.from({ length: 300 }, (_, index) => ({
+    ...{ id: spotifyId(index), title: `File ${index}`, artists: ["A"], lengthMs: 1000, isLocal: true },
+  }));
+  env.site.addList({ type: "playlist", id: LONG, name: "Files", songs });
+  await env.restart({ localFiles: "true" });
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(300);
 });
 
 test("pages that repeat, and a total that lies, end the list", async () => {
@@ -170,7 +230,7 @@ test.each([
   });
   expect(await env.load(`${PAGE}/playlist/${SPOTIFY_PLAYLIST_ID}`)).toMatchObject({
     name: "Mix",
-    tracks: [{ pluginInfo: { albumName: "Rooms" } }, {}, {}, {}, {}],
+    tracks: [{ pluginInfo: { albumName: "Rooms" } }, {}, {}, {}, {}, {}],
     pluginInfo: { artworkUrl: "https://i.scdn.co/image/playlist-640", author: "The Stand-ins", totalTracks: 7 },
   });
   expect(await env.load(`${PAGE}/album/${SPOTIFY_ALBUM_ID}`)).toMatchObject({
@@ -187,6 +247,92 @@ test("a token that is refused is replaced, once", async () => {
   expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(2);
   env.site.server.fail({ at: V2, outcome: { status: 401, json: {} } });
   expect((await troubleWith(env.load("spsearch:song 2"))).message).toContain("refuses the token");
+});
+
+test("an expired token of many requests that are on their way is no failure of theirs", async () => {
+  await env.load("spsearch:hall of");
+  env.site.expireTokens();
+  // None is answered before all of them have been sent.
+  let waiting = 0;
+  let release = (): void => undefined;
+  const allAsked = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  env.site.beforeQuery = async () => {
+    waiting += 1;
+    if (waiting === 12) release();
+    await allAsked;
+  };
+  const found = await Promise.all(queries(12).map((query) => env.loadTracks(query)));
+  expect(found.every((tracks) => tracks.length === 1)).toBe(true);
+  expect(env.bench.lines.filter(({ message }) => message.includes("circuit breaker"))).toEqual([]);
+  expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(2);
+});
+
+test("many requests that find the present address gone agree on the former one", async () => {
+  await env.load("spsearch:hall of");
+  let waiting = 0;
+  let release = (): void => undefined;
+  const allAsked = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const answer = env.site.answer.bind(env.site);
+  env.site.answer = async (request) => {
+    if (request.path !== "/pathfinder/v2/query") return answer(request);
+    waiting += 1;
+    if (waiting === 8) release();
+    await allAsked;
+    return { status: 404, json: {} };
+  };
+  const found = await Promise.all(queries(8).map((query) => env.loadTracks(query)));
+  expect(found.map((tracks) => tracks.length)).toEqual(Array(8).fill(1));
+  await env.load("spsearch:song 1");
+  expect(env.site.server.requestsTo(PLAYER).at(-1)?.path).toBe("/pathfinder/v1/query");
+  expect(waiting).toBe(8);
+});
+
+test("a session in the page for an item that does not exist is used", async () => {
+  const text = embedPage({ entity: null, session: env.site.session() });
+  env.site.server.fail({ at: EMBED, outcome: { status: 404, text } });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+});
+
+test("a session is requested from the page of what is loaded, or of what had one before", async () => {
+  const gone = /\/embed\/(track\/4cOdK2wGLETKBW3PvgPWqT|playlist\/37i9dQZF1DXcBWIGoYBM5M)$/;
+  env.site.server.fail({ at: gone, outcome: { status: 404, text: "" } });
+  await troubleWith(env.load("spsearch:hall of"));
+  expect(await env.load(`sprec:${SPOTIFY_SONG_ID}`)).toMatchObject({ kind: "playlist" });
+  env.site.expireTokens();
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+});
+
+test.each([
+  ["an embed page without its item", EMBED, { text: embedPage({ entity: undefined, session: { accessToken: "x" } }) }],
+  ["an answer whose item has another name", V2, { json: { data: { playlist: {} } } }],
+  ["an answer without entries", V2, { json: { data: { playlistV2: { name: "P" } } } }],
+  [
+    "an answer with entries of another form",
+    V2,
+    { json: { data: { playlistV2: { content: { items: [{ item: {} }] } } } } },
+  ],
+])("%s is an error, and a failure of its backend", async (_name, at, outcome) => {
+  const clock = new FakeClock();
+  await env.restart({}, { clock });
+  await env.load("spsearch:hall of");
+  env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "" } });
+  env.site.server.fail({ at: V2, outcome: { status: 404, json: {} } });
+  env.site.server.fail({ at: /^api-partner\.spotify\.com\/pathfinder\/v1/, outcome: { status: 404, json: {} } });
+  env.site.server.fail({ at, outcome });
+  const trouble = await troubleWith(env.load(`${PAGE}/playlist/${SPOTIFY_PLAYLIST_ID}`));
+  expect(trouble.severity).toBe("suspicious");
+  clock.advance(1000);
+  const failed = env.bench.backends.filter(({ name }) => /: (playlist|fetchPlaylist)$/.test(name));
+  expect(failed).toMatchObject([{ failed: 1 }, { failed: 1 }]);
+});
+
+test("a list without tracks is empty", async () => {
+  env.site.addPlaylist(LONG, 0);
+  expect(await env.load(`${PAGE}/playlist/${LONG}`)).toEqual({ kind: "empty" });
 });
 
 test("many loads at once share one session", async () => {
@@ -223,6 +369,47 @@ test("a token service of the operator's gives the token, and its failure is made
   expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(1);
 });
 
+test.each([
+  ["the same one again and again", 1],
+  ["a new one each time", 2],
+])("a token service whose tokens Spotify refuses is left alone for a time: %s", async (name, times) => {
+  const clock = new FakeClock();
+  await env.restart({ customTokenEndpoint: `${env.site.server.url}/tokener` }, { clock });
+  let count = 0;
+  const outcome = () => ({ json: { accessToken: `bad-${times === 1 ? 0 : count++}` } });
+  env.site.server.fail({ at: /^tokener/, outcome });
+  const asked = () => env.requests().filter((request) => request.startsWith("tokener")).length;
+  expect(await env.loadTracks("spsearch:hall of"), name).toHaveLength(1);
+  expect(await env.loadTracks("spsearch:song 1")).toHaveLength(1);
+  expect(asked()).toBe(2);
+  const lines = env.bench.lines.filter(({ message }) => message.startsWith("the token service gives no valid token"));
+  expect(lines).toHaveLength(1);
+  clock.advance(5 * 60_000 + 1);
+  await env.load("spsearch:song 2");
+  expect(asked()).toBe(4);
+});
+
+test("what a service says of its error, with any status, is in the log", async () => {
+  await env.restart({ totp: "true" });
+  const json = { error: { code: 400, message: "Unauthorized request" } };
+  env.site.server.fail({ at: /^open\.spotify\.com\/api\/token$/, outcome: { status: 400, json } });
+  expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
+  expect(env.bench.lines.map(({ message }) => message).join()).toContain("answered Unauthorized request");
+});
+
+test("a cookie without the one-time password is said to have no effect, but no placeholder", async () => {
+  await env.restart({ spDc: "my-cookie" });
+  const lines = env.bench.lines.filter(({ message }) => message.includes("spDc"));
+  expect(lines.map(({ message }) => message)).toEqual([expect.stringContaining("set plugins.spotify.totp: true")]);
+  expect(JSON.stringify(env.bench.lines)).not.toContain("my-cookie");
+  await env.restart({ spDc: "your sp dc cookie" });
+  expect(env.bench.lines).toEqual([]);
+  await env.restart({ spDc: "your sp dc cookie", totp: "true" });
+  await env.load("spsearch:hall of");
+  const [request] = env.site.server.requestsTo("open.spotify.com", "/api/token");
+  expect(request?.headers.cookie).toBeUndefined();
+});
+
 test("the web player's token is requested with a one-time password only where that is on", async () => {
   await env.load("spsearch:hall of");
   expect(env.requests()).not.toContain("open.spotify.com/api/token");
@@ -235,6 +422,7 @@ test("the web player's token is requested with a one-time password only where th
     productType: "web-player",
     totp: expect.stringMatching(/^\d{6}$/),
     totpVer: "61",
+    ts: String(Math.floor(clock.epochMs() / 1000)),
   });
   expect(request?.headers.cookie).toBe("sp_dc=my-cookie");
 });
@@ -297,6 +485,37 @@ test("where the Web API refuses an application, the next backend is asked, and t
     "Spotify's Web API refuses search to the ",
     "Spotify's Web API refuses tracks to the ",
   ]);
+});
+
+test("an id that the Web API calls wrong is not found, and no reason to warn", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  const json = { error: { status: 400, message: "Invalid base62 id" } };
+  env.site.server.fail({ at: /^api\.spotify\.com\/v1\/tracks/, outcome: { status: 400, json } });
+  expect(await env.load(`${PAGE}/track/${spotifyId(404)}`)).toEqual({ kind: "empty" });
+  expect(env.bench.lines).toEqual([]);
+});
+
+test("an expired token of the Web API is no failure of the requests that are on their way", async () => {
+  await env.restart(SPOTIFY_CREDENTIALS);
+  await env.load("spsearch:hall of");
+  env.site.expireTokens();
+  let waiting = 0;
+  let release = (): void => undefined;
+  const allAsked = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const answer = env.site.answer.bind(env.site);
+  env.site.answer = async (request) => {
+    if (request.path === "/v1/search") {
+      waiting += 1;
+      if (waiting === 8) release();
+      await allAsked;
+    }
+    return answer(request);
+  };
+  await Promise.all(queries(8).map((query) => env.loadTracks(query)));
+  expect(env.bench.lines).toEqual([]);
+  expect(env.requests().filter((request) => request.startsWith("api-partner"))).toEqual([]);
 });
 
 test("wrong credentials are no obstacle, and no secret is in the errors", async () => {

@@ -1,9 +1,10 @@
 // What is known of a Spotify track when it is about to be played: a preview's link, or the ISRC for its mirror.
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { SPOTIFY_CREDENTIALS, SPOTIFY_PLAYLIST_ID, SPOTIFY_SONG_ID, spotifyId } from "../../../lab/sites/spotify.ts";
 import spotify from "../../../plugins/spotify/plugin.ts";
-import { createTrack } from "../../../src/track/track.ts";
+import { createTrack, decodeTrack } from "../../../src/track/track.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
 
@@ -78,6 +79,40 @@ test.each([
   const encoded = await encodedOf(SONG);
   env.site.server.fail({ at: DEEZER, outcome });
   expect(await env.bench.resolve("spotify", encoded)).toEqual({ kind: "mirror" });
+});
+
+test("what is known of a track with another length says nothing of this one", async () => {
+  const encoded = await encodedOf(SONG);
+  const forged = { ...decodeTrack(encoded).info, length: 3000 };
+  const none = { albumName: null, albumUrl: null, artistUrl: null, artistArtworkUrl: null, previewUrl: null };
+  const { encoded: other } = createTrack(forged, { kind: "album", ...none, isPreview: false });
+  expect(await env.bench.resolve("spotify", other)).toEqual({ kind: "mirror" });
+  expect(await env.bench.resolve("spotify", encoded)).toEqual({ kind: "mirror", isrc: "XXAAA2600001" });
+});
+
+test("a recording whose title is only alike does not decide", async () => {
+  env.site.addSong({ id: spotifyId(1), title: "Hall of Mirrors", artists: ["Stand In"], lengthMs: 201_000 });
+  env.site.deezer.length = 0;
+  const entry = { id: 9, artist: "Stand In", seconds: 203, isrc: "XXAAA2600001" };
+  env.site.deezer.push({ ...entry, title: "Hall of Mirrors Tonight" }, { ...entry, title: "The Hall Mirrors" });
+  const encoded = await encodedOf(`spotify:track:${spotifyId(1)}`);
+  expect(await env.bench.resolve("spotify", encoded)).toEqual({ kind: "mirror" });
+});
+
+test.each([
+  ["Deezer", /^api\.deezer\.com/],
+  ["the Web API", /^(api|accounts)\.spotify\.com/],
+])("where %s does not answer, that is known before the node stops waiting", async (name, at) => {
+  const encoded = await encodedOf(SONG);
+  const clock = new FakeClock();
+  await env.restart(name === "Deezer" ? {} : SPOTIFY_CREDENTIALS, { clock });
+  env.site.server.fail({ at, outcome: "hang" });
+  const resolved = env.bench.resolve("spotify", encoded);
+  await vi.waitFor(() => expect(env.requests().some((request) => at.test(request))).toBe(true));
+  clock.advance(name === "Deezer" ? 2000 : 900);
+  expect(await resolved).toMatchObject({ kind: "mirror" });
+  clock.advance(1000);
+  expect(env.bench.backends.some(({ failed }) => failed === 1)).toBe(true);
 });
 
 test("Deezer's quota opens its circuit breaker at once", async () => {

@@ -10,7 +10,7 @@ import {
   readPlaylist,
   readRecommendations,
   readSearch,
-  readTrackUnion,
+  readTrack,
 } from "../../../plugins/spotify/read-pathfinder.ts";
 import { readApiAlbum, readApiSearch, readApiTrack } from "../../../plugins/spotify/read-web-api.ts";
 import { troubleWith } from "../../support/plugin-bench.ts";
@@ -73,28 +73,24 @@ describe("a member of any type in any place is read as missing by", () => {
   test.each<[string, unknown, (value: Members) => unknown]>([
     ["embedded tracks", { ...EMBEDDED, uri: ENTRY.uri }, (value) => readEmbedTrack(value, "1")],
     ["embedded lists", EMBEDDED, (value) => readEmbedList(value, ALBUM, LIMITS)],
-    ["tracks", { trackUnion: SONG }, readTrackUnion],
+    ["tracks", SONG, readTrack],
     [
       "playlists",
-      { playlistV2: { name: "P", content: { totalCount: 1, items: [{ itemV2: { data: SONG } }] } } },
+      { name: "P", content: { totalCount: 1, items: [{ itemV2: { data: SONG } }] } },
       (value) => readPlaylist(value, LIMITS),
     ],
     [
       "albums",
-      { albumUnion: { name: "P", tracksV2: { totalCount: 1, items: [{ track: SONG }] } } },
+      { name: "P", tracksV2: { totalCount: 1, items: [{ track: SONG }] } },
       (value) => readAlbum(value, LIMITS),
     ],
     [
       "artists",
-      { artistUnion: { profile: { name: "A" }, discography: { topTracks: { items: [{ track: SONG }] } } } },
+      { profile: { name: "A" }, discography: { topTracks: { items: [{ track: SONG }] } } },
       (value) => readArtist(value, LIMITS),
     ],
-    ["searches", { searchV2: { tracksV2: { items: [{ item: { data: SONG } }] } } }, readSearch],
-    [
-      "recommendations",
-      { internalLinkRecommenderTrack: { items: [{ content: { data: SONG } }] } },
-      readRecommendations,
-    ],
+    ["searches", { tracksV2: { items: [{ item: { data: SONG } }] } }, readSearch],
+    ["recommendations", { items: [{ content: { data: SONG } }] }, readRecommendations],
     [
       "searches of the Web API",
       { tracks: { items: [{ id: "1", name: "T", artists: [{ name: "A" }], album: {} }] } },
@@ -127,6 +123,38 @@ test("entries that are no tracks are left out, but counted", () => {
   const trackList = [{ uri: "spotify:episode:1", title: "E" }, null, { title: "no uri" }, ENTRY];
   const found = readEmbedList({ ...EMBEDDED, trackList }, ALBUM, LIMITS);
   expect(found).toMatchObject({ tracks: [{ title: "T" }], entryCount: 4 });
+});
+
+test("entries without a subtitle have their artists, or the author of their album", () => {
+  const { subtitle: _subtitle, ...bare } = ENTRY;
+  const trackList = [{ ...bare, artists: [{ name: "A" }, { name: "B" }] }, bare, { ...bare, isPlayable: false }];
+  const authors = (type: "album" | "artist" | "playlist") =>
+    readEmbedList({ ...EMBEDDED, trackList }, { type, id: "1" }, LIMITS)?.tracks.map(({ author }) => author);
+  expect(authors("album")).toEqual(["A, B", "A", "A"]);
+  expect(authors("artist")).toEqual(["A, B", "P", "P"]);
+  expect(authors("playlist")).toEqual(["A, B", undefined, undefined]);
+});
+
+test("a page's data is found by its id, whatever names it before", () => {
+  const page = embedPage({ entity: { title: "T" } }).replace(
+    "<head>",
+    '<head><script>document.getElementById("__NEXT_DATA__")</script>',
+  );
+  expect(readEmbedPage(page)).toMatchObject({ entity: { title: "T" }, isMissing: false });
+});
+
+test.each([
+  [{ props: { pageProps: { status: 404 } } }, true],
+  [{ props: { pageProps: { state: { data: { entity: null } } } } }, true],
+  [{ props: { pageProps: { state: { data: {}, settings: { session: { accessToken: "x" } } } } } }, false],
+])("an item is missing where the page says so, not where nothing is said (%j)", (data, isMissing) => {
+  const page = `<script type="application/json" id='__NEXT_DATA__'>${JSON.stringify(data)}</script>`;
+  expect(readEmbedPage(page)).toMatchObject({ entity: undefined, isMissing });
+});
+
+test("a count of more than 32 bits is cut", () => {
+  const options = { ...LIMITS, entriesMax: 1 };
+  expect(readPlaylist({ content: { totalCount: 2 ** 40, items: [] } }, options)?.totalCount).toBe(2 ** 31 - 1);
 });
 
 test("a page with JSON of any depth is read", () => {

@@ -155,7 +155,9 @@ test("an artist is a playlist of their tracks, and tdrec: one of similar tracks"
   expect(titles(artist)).toEqual(["Undertow (Live)", "Harbour"]);
   for (const seed of ["11", TRACK]) {
     const similar = playlistOf(await bench.load(SOURCE, `tdrec:${seed}`));
-    expect(similar.pluginInfo).toEqual({ type: "recommendations", totalTracks: 1 });
+    expect(similar.pluginInfo).toEqual({
+      ...{ type: "recommendations", url: null, artworkUrl: null, author: null, totalTracks: 1 },
+    });
     expect(titles(similar)).toEqual(["Undertow (Live)"]);
   }
 });
@@ -325,9 +327,17 @@ test("members of other types read as missing", async () => {
   });
 });
 
-test("a country that is not two letters turns the plugin off", async () => {
-  const options = { clientId: "a", clientSecret: "b", countryCode: "Germany" };
-  await expect(PluginBench.start(plugin, { options })).rejects.toThrow("two letters");
+test.each([
+  [" gb ", "GB", 0],
+  ["", "US", 0],
+  ["  ", "US", 0],
+  ["USA", "US", 1],
+  ["Österreich", "US", 1],
+])("of the country %j, %s is asked, with %i warnings", async (countryCode, asked, count) => {
+  const { site, bench } = await stand({ countryCode });
+  await bench.load(SOURCE, TRACK);
+  expect(site.server.requests.at(-1)?.query.get("countryCode")).toBe(asked);
+  expect(bench.lines.filter(({ message }) => message.includes("countryCode is not two letters"))).toHaveLength(count);
 });
 
 test.each([

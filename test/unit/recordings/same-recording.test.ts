@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { searchTextOf } from "../../../src/recordings/recording-words.ts";
 import { type ComparedTrack, scoreRecording } from "../../../src/recordings/same-recording.ts";
+import { fillTemplate, parseTemplate } from "../../../src/recordings/search-template.ts";
 import { UNKNOWN_LENGTH_MS } from "../../../src/track/track-details.ts";
 
 function isSameRecording(wanted: ComparedTrack, candidate: ComparedTrack): boolean {
@@ -401,4 +402,18 @@ test.each([
   ["Чёрный бумер", "Серёга", "серега черный бумер"],
 ])("%s by %s is searched for as %s", (title, author, text) => {
   expect(searchTextOf({ title, author })).toBe(text);
+});
+
+test("an artist who is not known is nobody: neither searched for nor equal to another such one", () => {
+  for (const author of ["Unknown artist", "unknown", "<unknown>", " Unknown Artist ", ""]) {
+    const common = { length: 200_000, isStream: false, isrc: null };
+    const wanted = { ...common, title: "Daft Punk - Aerodynamic", author };
+    expect(searchTextOf(wanted)).toBe("daft punk aerodynamic");
+    const score = (other: { title: string; author: string }) => scoreRecording(wanted, { ...common, ...other }).score;
+    expect(score({ title: "Aerodynamic", author: "Daft Punk" })).toBeGreaterThan(0);
+    expect(score({ title: "Aerodynamic", author: "Other" })).toBe(0);
+    expect(score({ title: wanted.title, author })).toBe(0);
+    const template = parseTemplate("scsearch:%TITLE% %AUTHOR%")!;
+    expect(fillTemplate(template, { info: wanted, album: undefined })).toBe("scsearch:Daft Punk - Aerodynamic");
+  }
 });

@@ -17,7 +17,7 @@ import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const PRIVATE = { severity: "common", cause: "SourceError: private", causeStackTrace: "" } as const;
-const NOT_FOUND = { mirror: undefined, missText: "Nothing was found." };
+const NOT_FOUND = { mirror: undefined, missText: "Nothing was found.", isLogged: true };
 const FOUND = { provider: "scsearch:%QUERY%", score: 0.8, reasons: ["same title"] };
 const VIDEO = buildTrack({
   sourceName: "youtube",
@@ -38,6 +38,9 @@ let messages: OutgoingMessage[];
 let logged: string[];
 let searches: Search[];
 let offSources: string[];
+let counted: string[];
+let forgotten: string[];
+let inputs: Track[];
 let memory: ByteBudget;
 let player: Player;
 /** Of a player without a track. */
@@ -46,6 +49,7 @@ let idleBytes: number;
 beforeEach(() => {
   clock = new FakeClock();
   [messages, logged, searches, offSources] = [[], [], [], []];
+  [counted, forgotten, inputs] = [[], [], []];
   memory = new ByteBudget({ owner: "the session", limitBytes: 100_000 });
   [player, workers] = createPlayer();
   idleBytes = memory.usedBytes;
@@ -62,8 +66,10 @@ function createPlayer(): [Player, FakeWorkers] {
     workers: pool,
     tracks: {
       load: () => Promise.reject(new Error("no loads in this test")),
-      playableInput: ({ info, encoded }) => {
+      playableInput: (track) => {
+        const { info, encoded } = track;
         const { sourceName } = info;
+        inputs.push(track);
         if (offSources.includes(sourceName)) throw new NodeError("source-unavailable", `no source ${sourceName}`);
         return { kind: "site", track: { sourceName, encoded, userData: {} } };
       },
@@ -71,6 +77,8 @@ function createPlayer(): [Player, FakeWorkers] {
     mirrors: {
       isNeeded: ({ info }) => info.sourceName === "spotify",
       isFor: ({ info }, { code }) => info.sourceName !== "soundcloud" && code !== "key-forbidden",
+      count: ({ info }, mirror) => counted.push(`${info.sourceName} to ${mirror?.info.sourceName}`),
+      forget: (_track, { info }) => forgotten.push(info.identifier),
       find: (_track, options) =>
         new Promise((resolve, reject) => {
           options.signal.addEventListener("abort", () => reject(options.signal.reason));
@@ -370,7 +378,7 @@ describe("a track of a mirrored source", () => {
   test("nothing is found: the client is told after the answer that plays it", async () => {
     await play(TRACK);
     await searches[0]?.answer(undefined);
-    expect(received()).toEqual([]);
+    expect([received(), logged]).toEqual([[], [expect.stringMatching(/^info no mirror found .*"Nothing was found."/)]]);
     clock.advance(0);
     expect(received()).toEqual(["TrackException No mirror found for track. Nothing was found.", "TrackEnd loadFailed"]);
   });
@@ -428,11 +436,86 @@ describe("a track of a mirrored source", () => {
     ]);
   });
 
-  test("a failure that another source would not change ends it", async () => {
+  test("a failure that another source would not change ends it, and it is not what others get", async () => {
     await play(TRACK);
     await searches[0]?.answer(song("one"));
     await fail("key-forbidden", "not with this key");
     expect([received(), searches.length]).toEqual([["TrackException not with this key", "TrackEnd loadFailed"], 1]);
+    expect(forgotten).toEqual(["one"]);
+  });
+
+  test("it is forgotten at its failure, also where no further one is looked for", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("one"));
+    clock.advance(20_001);
+    await fail();
+    expect([searches.length, forgotten]).toEqual([1, ["one"]]);
+  });
+
+  test.each([
+    [TRACK, undefined, 194_000, 1],
+    [TRACK, undefined, 196_000, 0],
+    [TRACK, 100_000, 96_000, 0],
+    [TRACK, 100_000, 94_000, 1],
+  ])("one that breaks off within its last 5 s has finished: %#", async (track, endTimeMs, positionMs, count) => {
+    await play(track, endTimeMs === undefined ? {} : { endTimeMs });
+    await searches[0]?.answer(song("one"));
+    report(positionMs);
+    await breakOff();
+    expect([searches.length - 1, received()]).toEqual([count, count === 0 ? ["TrackEnd finished"] : []]);
+    const line = "info mirror broke off at its end: the track is finished";
+    expect(logged.filter((text) => text.startsWith(line))).toHaveLength(1 - count);
+  });
+
+  test("one that was shorter, and breaks off at its own end, has finished", async () => {
+    await play(TRACK);
+    await searches[0]?.answer({ ...song("one"), info: { ...song("one").info, length: 190_000 } });
+    report(188_000);
+    await breakOff();
+    expect([searches.length, received()]).toEqual([1, ["TrackEnd finished"]]);
+  });
+
+  test("one that starts within the last 5 s and fails is followed by the next", async () => {
+    await play(TRACK, { positionMs: 198_000 });
+    await searches[0]?.answer(song("one"));
+    await fail();
+    expect(searches).toHaveLength(2);
+  });
+
+  test("a track counts once: when something is heard for the first time, or at its end", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("one"));
+    expect(counted).toEqual([]);
+    report(1000);
+    await breakOff();
+    await searches[1]?.answer(song("two"));
+    report(2000);
+    await breakOff();
+    await searches[2]?.answer(undefined);
+    expect([received().at(-1), counted]).toEqual(["TrackEnd finished", ["spotify to soundcloud"]]);
+    await play(TRACK);
+    await searches[3]?.answer(song("one"));
+    await fail();
+    await searches[4]?.answer(undefined);
+    expect(counted.slice(1)).toEqual(["spotify to undefined"]);
+    await play(TRACK);
+    await update({ trackChange: { kind: "stop" } });
+    await searches[5]?.answer(undefined);
+    expect(counted).toHaveLength(2);
+  });
+
+  test("its site gets the client's user data", async () => {
+    const userData = { "oauth-token": "secret" };
+    await play(TRACK, { userData });
+    await searches[0]?.answer(song("one"));
+    expect(inputs).toMatchObject([{ info: { identifier: "one" }, userData }]);
+  });
+
+  test("a mirror that crashes workers is followed by the next", async () => {
+    await play(TRACK);
+    await searches[0]?.answer(song("one"));
+    await fail("track-crashes-worker");
+    expect(searches).toHaveLength(2);
   });
 
   test("a stop ends the search; a worker that comes meanwhile gets nothing to play", async () => {

@@ -49,6 +49,8 @@ let mirrored: string[];
 /** By the identifier of the track. Default: a link. */
 let links: Map<string, PlayableLink | Error | "never">;
 let resolved: string[];
+/** The user data with each. */
+let given: unknown[];
 let isrcs: (string | undefined | Error | "never")[];
 let mirrors: Mirrors;
 
@@ -59,7 +61,7 @@ beforeEach(() => {
   loads = [];
   allowed = undefined;
   lines = [];
-  [providers, mirrored, links, resolved, isrcs] = [[], [], new Map(), [], []];
+  [providers, mirrored, links, resolved, isrcs, given] = [[], [], new Map(), [], [], []];
   mirrors = createMirrors();
 });
 
@@ -69,9 +71,9 @@ function createMirrors(): Mirrors {
       get mirroredNames() {
         return mirrored;
       },
-      playableInput: ({ info, encoded }) => ({
+      playableInput: ({ info, encoded, userData }) => ({
         kind: "site",
-        track: { sourceName: info.sourceName, encoded, userData: {} },
+        track: { sourceName: info.sourceName, encoded, userData },
       }),
       load: (identifier, options) => {
         loads.push({ identifier, options });
@@ -84,6 +86,7 @@ function createMirrors(): Mirrors {
       link: ({ track }) => {
         const { identifier } = decodeTrack(track.encoded).info;
         resolved.push(identifier);
+        given.push(track.userData);
         return settled(links.get(identifier) ?? LINK);
       },
       isrcOf: () => settled(isrcs.shift()),
@@ -165,13 +168,12 @@ describe("the reasons to look elsewhere", () => {
 });
 
 describe("the search", () => {
-  test("the first result that is the same recording is chosen, and counted", async () => {
+  test("the first result that is the same recording is chosen", async () => {
     answers.set("scsearch", search({ identifier: "live", title: "Song (Live)" }, { identifier: "right" }));
     expect(await find()).toEqual(["soundcloud", "right"]);
     // Not behind the loads of its client.
     const owner = ["key a", "key a, links"];
     expect(loads).toMatchObject([{ identifier: "scsearch:artist song", options: { owner } }]);
-    expect(mirrors.fallbackCounts).toEqual([{ from: "youtube", to: "soundcloud", count: 1 }]);
   });
 
   test("a result with the same ISRC goes before those that only look the same", async () => {
@@ -191,9 +193,31 @@ describe("the search", () => {
     }
   });
 
-  test("nothing is found: the client is told what was asked, and that counts", async () => {
+  test("nothing is found: the client is told what was asked", async () => {
     expect(await find()).toBe(NOT_FOUND);
-    expect(mirrors.fallbackCounts).toEqual([{ from: "youtube", to: "none", count: 1 }]);
+  });
+
+  test("a miss is logged, unless it is known, or its account has many; a failure is for debugging", async () => {
+    const look = (owner: Owner, title: string) =>
+      mirrors.find(trackOf("youtube", { title }), { owner, tried: [], signal: new AbortController().signal });
+    expect(await look(OWNER, "0")).toMatchObject({ isLogged: true });
+    expect(await look(OWNER, "0")).toMatchObject({ isLogged: false });
+    answers.set("scsearch", new NodeError("site-busy", "busy"));
+    for (let count = 1; count < 20; count++) await look(OWNER, String(count));
+    expect(await look(OWNER, "more")).toMatchObject({ isLogged: false });
+    expect(await look(["key b"], "more")).toMatchObject({ isLogged: true });
+    expect(new Set(lines)).toEqual(new Set(["debug search for a mirror failed"]));
+  });
+
+  test("tracks are counted by the sources from which they were heard", () => {
+    mirrored = ["spotify"];
+    mirrors.count(VIDEO, trackOf("soundcloud"));
+    mirrors.count(VIDEO, trackOf("soundcloud"));
+    mirrors.count(trackOf("spotify"), undefined);
+    expect([mirrors.fallbackCounts, mirrors.mirrorCounts]).toEqual([
+      [{ from: "youtube", to: "soundcloud", count: 2 }],
+      [{ from: "spotify", to: "none", count: 1 }],
+    ]);
   });
 
   test("only ten results are compared", async () => {
@@ -293,7 +317,6 @@ describe("the search", () => {
     abort.abort(new Error("stopped"));
     await expect(finding).rejects.toThrow("stopped");
     expect(loads).toHaveLength(1);
-    expect(mirrors.fallbackCounts).toEqual([]);
   });
 });
 
@@ -323,17 +346,12 @@ describe("the track of a source without audio", () => {
       "scsearch:artist song",
       "bcsearch:artist song",
     ]);
-    expect([mirrors.mirrorCounts, mirrors.fallbackCounts]).toEqual([
-      [{ from: "spotify", to: "bandcamp", count: 1 }],
-      [],
-    ]);
   });
 
   test("nobody has it: where was looked", async () => {
     expect(await find(trackOf("spotify"))).toBe(
       "The same recording was looked for elsewhere (ytmsearch, ytsearch, scsearch, bcsearch) and not found.",
     );
-    expect(mirrors.mirrorCounts).toEqual([{ from: "spotify", to: "none", count: 1 }]);
   });
 
   test("configured providers replace those, and those without a value are left out", async () => {
@@ -413,13 +431,45 @@ describe("the track of a source without audio", () => {
   });
 
   test("a site that does not give a link in 5 s is passed over", async () => {
-    answers.set("ytsearch", result("bandcamp", "slow"));
+    answers.set("bcsearch", search({ identifier: "slow" }, { identifier: "quick" }));
     links.set("slow", "never");
+    const finding = find(TRACK);
+    for (let provider = 0; provider < 5; provider++) await settle();
+    clock.advance(4999);
+    await settle();
+    expect(resolved).toEqual(["slow"]);
+    clock.advance(1);
+    expect(await finding).toEqual(["soundcloud", "quick"]);
+  });
+
+  test("a provider has its share of the time for its search and all links together", async () => {
+    answers.set("ytmsearch", search({ identifier: "1" }, { identifier: "2" }, { identifier: "3" }));
+    for (const identifier of ["1", "2", "3"]) links.set(identifier, "never");
     answers.set("scsearch", search({ identifier: "quick" }));
     const finding = find(TRACK);
-    await settle();
-    clock.advance(5000);
+    // A fifth for the ISRC; a quarter of the rest for the same prefix with words.
+    for (let part = 0; part < 2; part++) {
+      await settle();
+      clock.advance(2000);
+    }
     expect(await finding).toEqual(["soundcloud", "quick"]);
+    expect(resolved).toEqual(["1", "2", "quick"]);
+  });
+
+  test("a share is no less than 2 s, and who is left without time is not asked", async () => {
+    for (const prefix of ["ytmsearch", "ytsearch", "scsearch", "bcsearch"]) answers.set(prefix, "never");
+    const { signal } = new AbortController();
+    const finding = mirrors.find(TRACK, { owner: OWNER, tried: [], signal, untilMs: 4000 });
+    for (let part = 0; part < 2; part++) {
+      await settle();
+      clock.advance(1999);
+      await settle();
+      expect(loads).toHaveLength(part + 1);
+      clock.advance(1);
+    }
+    const { missText } = { missText: "", ...(await finding) };
+    expect(missText).toContain("; ytsearch could not be searched (no time was left); scsearch could");
+    expect(loads).toHaveLength(2);
   });
 
   test("a provider that does not answer leaves time to the others, one behind an open breaker all of it", async () => {
@@ -448,7 +498,20 @@ describe("the track of a source without audio", () => {
 
   test("a failure that another source might not have is a reason to look for the next", () => {
     expect(mirrors.isFor(TRACK, { code: "input-http-status" }, { hasMirror: true })).toBe(true);
-    expect(mirrors.isFor(TRACK, { code: "key-forbidden" }, { hasMirror: true })).toBe(false);
+    const codes = Object.keys(ERROR_FAULTS).filter((code) => mirrors.isFor(TRACK, { code }, { hasMirror: true }));
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        "codec-unavailable",
+        "input-changed",
+        "media-not-seekable",
+        "playlist-empty",
+        "input-read-too-large",
+        "track-crashes-worker",
+        "track-too-costly",
+      ]),
+    );
+    const others = ["key-forbidden", "memory-exhausted", "load-busy", "worker-lost", "internal", "address-refused"];
+    expect(codes.filter((code) => others.includes(code) || code.startsWith("node-"))).toEqual([]);
   });
 
   test("a track that only leads to one of them is looked for, too", async () => {
@@ -492,6 +555,13 @@ describe("the track of a source without audio", () => {
       isrcs = [answer];
       await find(PLAIN);
       expect(asked()).toHaveLength(4);
+    });
+
+    test("a source that could not say it is asked again", async () => {
+      isrcs = [new NodeError("load-busy", "busy"), "GBARL9300135"];
+      await find(PLAIN, [trackOf("soundcloud")]);
+      await find(PLAIN, [trackOf("soundcloud")]);
+      expect(asked()[4]).toBe('ytmsearch:"GBARL9300135"');
     });
 
     test("its source has 3 s", async () => {
@@ -538,6 +608,66 @@ describe("the track of a source without audio", () => {
       expect(loads).toHaveLength(before);
     });
 
+    test("what only this client can or cannot play is no choice for others", async () => {
+      answers.set("scsearch", search({ identifier: "sc" }));
+      answers.set("bcsearch", result("bandcamp", "b"));
+      allowed = ["spotify", "bandcamp"];
+      expect(await find(TRACK)).toEqual(["bandcamp", "b"]);
+      allowed = undefined;
+      expect(await find(TRACK)).toEqual(["soundcloud", "sc"]);
+      const token = { ...TRACK, userData: { "oauth-token": "wrong" } };
+      const other = { ...token, info: { ...TRACK.info, identifier: "other" } };
+      await find(other, [trackOf("soundcloud", { identifier: "sc" })]);
+      expect(await find({ ...other, userData: {} })).toEqual(["soundcloud", "sc"]);
+      for (const [track, code] of [
+        [token, "site-unavailable"],
+        [TRACK, "load-busy"],
+      ] as const) {
+        links.set("sc", new NodeError(code, "no"));
+        expect(await find(track)).toEqual(["bandcamp", "b"]);
+        links.clear();
+        const before = loads.length;
+        expect(await find(TRACK)).toEqual(["soundcloud", "sc"]);
+        expect(loads).toHaveLength(before);
+      }
+    });
+
+    test("user data goes to the site that is asked for a link", async () => {
+      answers.set("scsearch", search({ identifier: "sc" }));
+      await find({ ...TRACK, userData: { "oauth-token": "mine" } });
+      await find({ ...TRACK, userData: { "oauth-token": "yours" } });
+      expect(given).toEqual([{ "oauth-token": "mine" }, { "oauth-token": "yours" }]);
+    });
+
+    test("its site has 2 s to give the link again", async () => {
+      answers.set("scsearch", search({ identifier: "one" }, { identifier: "two" }));
+      await find(TRACK);
+      links.set("one", "never");
+      const before = loads.length;
+      const finding = find(TRACK, [trackOf("bandcamp", { identifier: "b" })]);
+      await settle();
+      clock.advance(1999);
+      await settle();
+      expect(loads).toHaveLength(before);
+      links.delete("one");
+      clock.advance(1);
+      expect(await finding).toEqual(["soundcloud", "one"]);
+      expect(loads.length).toBeGreaterThan(before);
+    });
+
+    test("one that has failed is looked for again, a later choice stays", async () => {
+      answers.set("scsearch", search({ identifier: "one" }));
+      const { signal } = new AbortController();
+      const { mirror } = await mirrors.find(TRACK, { owner: OWNER, tried: [], signal });
+      mirrors.forget(TRACK, trackOf("soundcloud", { identifier: "earlier" }));
+      const before = loads.length;
+      await find(TRACK);
+      expect(loads).toHaveLength(before);
+      mirrors.forget(TRACK, mirror?.track ?? VIDEO);
+      await find(TRACK);
+      expect(loads.length).toBeGreaterThan(before);
+    });
+
     test("that nobody has it is known for ten minutes", async () => {
       const missText = await find(TRACK);
       const before = loads.length;
@@ -572,14 +702,15 @@ describe("the track of a source without audio", () => {
     });
 
     test("providers that lead nowhere are named; the built-in ones replace them when none is left", () => {
-      providers = ["dzisrc:%ISRC%", "spsearch:%QUERY%", "https://x.example/%QUERY%", "scsearch:%QUERY%"];
+      providers = ["dzisrc:%ISRC%", "spsearch:%QUERY%", "https://x.example/%QUERY%", "(a map)", "scsearch:%QUERY%"];
       mirrors = createMirrors();
       mirrors.warnOfUnknown();
       const start = "warn plugins.lavasrc.providers:";
       const skipped = [
-        `${start} dzisrc:%ISRC% is skipped: no source has this search prefix, or the source that has it is off. Turn its source on, or remove it`,
-        `${start} spsearch:%QUERY% is skipped: spotify has no audio itself. Turn its source on, or remove it`,
-        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Turn its source on, or remove it`,
+        `${start} dzisrc:%ISRC% is skipped: no source has this search prefix, or the source that has it is off. Turn that source on, or remove it`,
+        `${start} spsearch:%QUERY% is skipped: spotify has no audio itself. Remove it`,
+        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
+        `${start} (a map) is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
       ];
       expect(lines.splice(0)).toEqual(skipped);
       expect(mirrors.mirrored).toEqual([{ name: "spotify", prefixes: ["scsearch"] }]);

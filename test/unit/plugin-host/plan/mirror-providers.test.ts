@@ -21,7 +21,14 @@ test.each([
     "plugins: { LavaSrc: { Providers: 'ytsearch:%QUERY%, scsearch:%QUERY%,' } }",
     ["ytsearch:%QUERY%", "scsearch:%QUERY%"],
   ],
-  ["plugins.lavasrc.providers: { first: a }", []],
+  [
+    "plugins.lavasrc.providers: 'scsearch[0,5]:%QUERY%, ytsearch:%TITLE%, %AUTHOR%,bcsearch , , ytmsearch:%QUERY%'",
+    ["scsearch[0,5]:%QUERY%", "ytsearch:%TITLE%, %AUTHOR%", "bcsearch", "ytmsearch:%QUERY%"],
+  ],
+  ["plugins.lavasrc.providers: { first: a }", ["(a map)"]],
+  ["plugins.lavasrc.providers: ['', { a: b }, [c], scsearch]", ["(an empty item)", "(a map)", "(a list)", "scsearch"]],
+  ["plugins.lavasrc.providers: {}", []],
+  ["plugins.lavasrc.providers:", []],
   ["plugins.lavasrc.sources.spotify: true", []],
 ])("providers are read from %s", (text, providers) => {
   expect(mirrorProviders(configOf(text))).toEqual(providers);

@@ -115,6 +115,36 @@ describe("a built-in plugin", () => {
     expect(plan(text, { builtins: [builtin({ isOn: () => isOn })] })).toHaveLength(count);
   });
 
+  test("a wrong option of a Lavalink plugin is left out with its path; one of the plugin itself turns it off", () => {
+    const builtins = [builtin({ lavalinkOptions: [{ path: ["lavasrc", "songs"], names: ["limit"] }] })];
+    const first = (text: string) => plan(text, { builtins })[0];
+    const warnings = ["plugins.lavasrc.songs.limit: expected a whole number from 1 to 50; the default is used"];
+    const wrong = first("plugins.lavasrc.songs: { LIMIT: 51, other: 1 }");
+    expect(wrong).toMatchObject({ problem: undefined, warnings });
+    expect(wrong?.optionsOf("songs")).toEqual({});
+    const replaced = first("plugins: { lavasrc.songs.limit: 51, songs.limit: 7 }");
+    expect(replaced).toMatchObject({ problem: undefined, warnings: [] });
+    expect(replaced?.optionsOf("songs")).toEqual({ limit: "7" });
+    for (const blank of ["''", "' '"]) {
+      const songs = first(`plugins.lavasrc.songs.limit: ${blank}`);
+      expect(songs).toMatchObject({ problem: undefined, warnings: [] });
+      expect(songs?.optionsOf("songs")).toEqual({});
+    }
+    expect(first("plugins.songs.limit: 51")?.problem).toContain("plugins.songs.limit: expected a whole number");
+    expect(first("plugins.lavasrc.songs.limit: 50")?.optionsOf("songs")).toEqual({ limit: "50" });
+  });
+
+  test.each([
+    ["{ url: 'http://192.0.2.7:3128', username: 'a@b', password: 'c:50%' }", "http://a%40b:c%3A50%25@192.0.2.7:3128"],
+    ["{ url: 'http://a:b@192.0.2.7:3128/' }", "http://a:b@192.0.2.7:3128"],
+    ["{ url: '', username: '', password: '' }", undefined],
+    ["{ url: 'http://192.0.2.7:3128' }, songs.proxy: 'http://192.0.2.8:1'", "http://192.0.2.8:1"],
+  ])("a proxy in the options of a Lavalink plugin is the plugin's: %s", (text, proxyUrl) => {
+    const builtins = [builtin({ lavalinkProxy: ["lavasrc", "songs", "proxy"] })];
+    const [songs] = plan(`plugins: { lavasrc.songs.proxy: ${text} }`, { builtins });
+    expect(songs).toMatchObject({ problem: undefined, warnings: [], settings: { ownProxyUrl: proxyUrl } });
+  });
+
   test("a built-in plugin has the operator's options, also under Lavalink's names, and its own take precedence", () => {
     const options: BuiltinPlugin["options"] = ({ lavalink }) => ({
       Limit: lavalink("lavasrc", "songs", "playlist-limit") ?? "7",
@@ -143,6 +173,7 @@ describe("a built-in plugin", () => {
     ["[scsearch, 'bcsearch:']", ["scsearch", "bcsearch"]],
     ["'scsearch, bcsearch:,scsearch'", ["scsearch", "bcsearch"]],
     [`['ytmsearch:"%ISRC%"', 'scsearch:%TITLE%']`, ['ytmsearch:"%ISRC%"', "scsearch:%TITLE%"]],
+    ["['scsearch[0,5]:%TITLE%, %AUTHOR%', bcsearch]", ["scsearch[0,5]:%TITLE%, %AUTHOR%", "bcsearch"]],
     ["", []],
     ["[]", []],
     ["false", []],
@@ -184,7 +215,9 @@ describe("a built-in plugin", () => {
     "'https://a.example/'",
   ])("a built-in plugin is off with a fallback that is no list of search prefixes (%s)", (text) => {
     const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
-    expect(songs?.problem).toBe("plugins.songs: expected fallback to be at most 5 search prefixes such as scsearch");
+    expect(songs?.problem).toBe(
+      "plugins.songs: expected fallback to be at most 5 search prefixes or templates such as scsearch:%QUERY%",
+    );
   });
 
   test("a plugin sends the operator's User-Agent, else that of its manifest, else the node's", () => {

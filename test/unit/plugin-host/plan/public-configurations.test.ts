@@ -55,6 +55,16 @@ function noSource(name: string, title: string): string {
   return `warn: plugins.lavasrc.sources.${name} is true, but ${reason} (a plugin in tonearm.plugins may add one)`;
 }
 
+function noEffect(...paths: string[]): string {
+  return `info: no effect in Tonearm: ${paths.map((path) => `plugins.${path}`).join(", ")}`;
+}
+
+const ofSpotify = (name: string): string => `lavasrc.spotify.${name}`;
+
+function oddOption(path: string, expected: string): string {
+  return `warn: plugins.lavasrc.${path}: expected ${expected}; the default is used`;
+}
+
 function siteToAdd(name: string): string {
   const reason = "Tonearm has no such source (set plugins.ytdlp.path and add the site to plugins.ytdlp.sites)";
   return `warn: plugins.dunctebot.sources.${name} is true, but ${reason}`;
@@ -97,6 +107,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lavasrc-without-a-word.yml": {
     on: onWith(ON, "spotify", "deezer", "applemusic"),
     off: [youtube, ...offBut("spotify", "deezer", "applemusic")],
+    lines: [noEffect("lavasrc.spotify.countryCode")],
   },
   "lavasrc-with-jar.yml": {
     on: onWith(ON_WITH_YOUTUBE, "spotify", "applemusic", "jiosaavn"),
@@ -166,7 +177,11 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   },
   "empty-options.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE, lines: [TERMS] },
   "switches-that-are-off.yml": { on: ON, off: OFF_USUALLY },
-  "lavasrc-example.yml": { on: onWith(ON_WITH_YOUTUBE, "spotify"), off: offBut("spotify") },
+  "lavasrc-example.yml": {
+    on: onWith(ON_WITH_YOUTUBE, "spotify"),
+    off: offBut("spotify"),
+    lines: [noEffect(...["countryCode", "resolveArtistsInSearch", "preferAnonymousToken"].map(ofSpotify))],
+  },
   "ytdlp-with-one-site.yml": {
     on: [...ON.slice(0, -1), "vimeo", "ytdlp", "http"],
     off: [
@@ -250,6 +265,12 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     off: offBut("spotify", "deezer", "applemusic", "jiosaavn"),
     lines: [
       /^warn: THE PASSWORD IS "youshallnotpass"/,
+      noEffect(
+        ...["countryCode", "resolveArtistsInSearch", "preferAnonymousToken"].map(ofSpotify),
+        ...["lavasrc.deezer.masterDecryptionKey", "lavasrc.deezer.arl", "lavasrc.deezer.formats"],
+        ...["lavasrc.tidal.token", "lavasrc.jiosaavn.decryption"],
+        ...["lavasrc.yandexmusic", "lavasrc.qobuz", "lavasrc.youtube"],
+      ),
       needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
       needsYtdlp("lavalink.server.sources.nico", "niconico"),
       noSource("yandexmusic", "Yandex Music"),
@@ -260,25 +281,35 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "spotify-by-variables.yml": {
     on: onWith(ON, "spotify"),
     off: [youtube, ...offBut("spotify")],
-    lines: [/^warn: THE PASSWORD IS "youshallnotpass"/],
+    lines: [/^warn: THE PASSWORD IS "youshallnotpass"/, noEffect("lavasrc.spotify.countryCode")],
   },
-  "spotify-with-tokener.yml": { on: onWith(ON_WITH_YOUTUBE, "spotify"), off: offBut("spotify") },
+  "spotify-with-tokener.yml": {
+    on: onWith(ON_WITH_YOUTUBE, "spotify"),
+    off: offBut("spotify"),
+    lines: [noEffect(...["countryCode", "preferAnonymousToken"].map(ofSpotify))],
+  },
   "deezer-first.yml": {
     on: onWith(ON, "spotify", "deezer", "applemusic"),
     off: [youtube, ...offBut("spotify", "deezer", "applemusic")],
+    lines: [noEffect("lavasrc.deezer.formats")],
   },
   "providers-of-java-only.yml": {
     on: onWith(ON, "spotify"),
     off: [youtube, ...offBut("spotify")],
     lines: [noSource("vkmusic", "VK Music")],
   },
-  "jiosaavn-plugin.yml": { on: onWith(ON, "jiosaavn"), off: [youtube, ...offBut("jiosaavn")] },
+  "jiosaavn-plugin.yml": {
+    on: onWith(ON, "jiosaavn"),
+    off: [youtube, ...offBut("jiosaavn")],
+    lines: [noEffect("jiosaavn.apiURL")],
+  },
   "everything-of-a-public-node.yml": {
     on: onWith(ON_WITH_YOUTUBE, "spotify", "applemusic"),
     off: offBut("spotify", "applemusic"),
     lines: [
       /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
       /^warn: lavalink\.plugins: .* for sponsorblock-plugin, lava-xm-plugin$/,
+      noEffect("lavasrc.spotify.countryCode"),
       needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
       noSource("yandexmusic", "Yandex Music"),
       siteToAdd("clypit"),
@@ -287,6 +318,27 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       needsYtdlp("plugins.dunctebot.sources.tiktok", "tiktok"),
       needsYtdlp("plugins.dunctebot.sources.mixcloud", "mixcloud"),
       siteToAdd("soundgasm"),
+    ],
+  },
+  "odd-options-of-lavasrc.yml": {
+    on: onWith(ON, "spotify", "deezer", "applemusic", "tidal", "jiosaavn"),
+    off: [youtube, ...offBut("spotify", "deezer", "applemusic", "tidal", "jiosaavn")],
+    lines: [
+      noEffect(
+        ...["countryCode", "resolveArtistsInSearch"].map(ofSpotify),
+        ...["lavasrc.deezer.arl", "lavasrc.deezer.formats", "lavasrc.tidal.token", "jiosaavn.apiURL"],
+      ),
+      "warn: plugins.lavasrc.sources.youtube: expected true or false; leaving it out",
+      "warn: plugins.dunctebot.sources.mixcloud: expected true or false; leaving it out",
+      oddOption("flowerytts.speed", "a number from 0.5 to 10"),
+      oddOption("spotify.preferPartnerApi", "true or false"),
+      oddOption("spotify.playlistLoadLimit", "a whole number from 0 to 100000"),
+      oddOption("spotify.albumLoadLimit", "a whole number from 0 to 100000"),
+      /^warn: plugins\.lavasrc\.spotify\.customTokenEndpoint: expected the address of a server .*; the default is used$/,
+      oddOption("applemusic.albumLoadLimit", "a whole number from 0 to 1000"),
+      oddOption("tidal.searchLimit", "a whole number from 1 to 100"),
+      "warn: plugins.lavasrc.jiosaavn.proxy has no effect, as its url is not that of an HTTP proxy: set plugins.jiosaavn.proxy: http://user:password@host:port",
+      "warn: plugins.lavasrc.lyrics-sources.spotify is true, but Tonearm has no lyrics of it (LRCLIB is asked instead)",
     ],
   },
   "variables-of-lavasrc.env": {
