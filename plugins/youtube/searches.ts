@@ -42,7 +42,6 @@ export class Searches {
       ask(types.includes("artist"), () => this.#lists(text, "channels", signal)),
       ask(types.includes("text"), () => this.#suggestions(text, signal)),
     ]);
-    signal.throwIfAborted();
     const failed = asked.find((one) => one.status === "rejected");
     const [tracks, lists, channels, texts] = asked;
     const { albums, playlists } = resultOf(lists) ?? {};
