@@ -84,7 +84,7 @@ export class MirrorSearch {
     this.#wanted = request.wanted;
     this.#endMs = request.endMs;
     this.#allowed = options.allowedFor(request.owner);
-    const isRetryWithToken = request.tried.length > 0 && hasUserData(request.wanted);
+    const isRetryWithToken = request.tried.length > 0 && hasToken(request.wanted);
     this.#isForAll = this.#allowed === undefined && !isRetryWithToken;
   }
 
@@ -198,7 +198,7 @@ export class MirrorSearch {
       const refusal = await this.refusalOf(track, untilMs);
       if (refusal === undefined) return { track, score: Math.round(score * 100) / 100, reasons };
       this.#refused.push(track.info);
-      if (!isSourceFailure(refusal.code) || hasUserData(this.#wanted)) this.#isForAll = false;
+      if (!isSourceFailure(refusal.code) || hasToken(this.#wanted)) this.#isForAll = false;
       this.#note(`what ${prefix} has could not be played (${refusal.text})`);
     }
     return undefined;
@@ -292,9 +292,9 @@ function decodedTrack(encoded: string): Track | undefined {
   }
 }
 
-/** It may hold a token that decides what its client can play. */
-export function hasUserData({ userData }: Track): boolean {
-  return Object.keys(userData).length > 0;
+/** Its user data has what decides what its client can play; libraries put other members there, such as the requester. */
+export function hasToken({ userData }: Track): boolean {
+  return typeof userData["oauth-token"] === "string";
 }
 
 export function isSameItem(a: TrackInfo, b: TrackInfo): boolean {

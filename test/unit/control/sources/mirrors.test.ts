@@ -632,6 +632,16 @@ describe("the track of a source without audio", () => {
       }
     });
 
+    test("user data without a token decides nothing: a dead choice is forgotten, and the next one is kept", async () => {
+      const track = { ...TRACK, userData: { requester: { id: "42" }, "oauth-token": null } };
+      answers.set("scsearch", search({ identifier: "one" }, { identifier: "two" }));
+      expect(await find(track)).toEqual(["soundcloud", "one"]);
+      links.set("one", new NodeError("site-unavailable", "gone"));
+      expect(await find(track)).toEqual(["soundcloud", "two"]);
+      links.clear();
+      expect(await find(TRACK)).toEqual(["soundcloud", "two"]);
+    });
+
     test("user data goes to the site that is asked for a link", async () => {
       answers.set("scsearch", search({ identifier: "sc" }));
       await find({ ...TRACK, userData: { "oauth-token": "mine" } });
