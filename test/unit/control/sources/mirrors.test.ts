@@ -632,6 +632,20 @@ describe("the track of a source without audio", () => {
       }
     });
 
+    test.each([
+      ["nothing else", [], "sc"],
+      ["another song of a source that it may not use", [trackOf("bandcamp", { title: "Else" })], "sc"],
+      ["the same of a source that it may not use", [trackOf("bandcamp", { identifier: "b" })], "later"],
+    ])("what a limited key finds is a choice for all unless its limit decides: %s", async (_what, before, found) => {
+      allowed = ["spotify", "youtube", "soundcloud"];
+      const tracks = writeTracks([...before, trackOf("soundcloud", { identifier: "sc" })]);
+      answers.set("scsearch", { kind: "search", tracks });
+      expect(await find(TRACK)).toEqual(["soundcloud", "sc"]);
+      allowed = undefined;
+      answers.set("scsearch", search({ identifier: "later" }));
+      expect(await find(TRACK)).toEqual(["soundcloud", found]);
+    });
+
     test("user data without a token decides nothing: a dead choice is forgotten, and the next one is kept", async () => {
       const track = { ...TRACK, userData: { requester: { id: "42" }, "oauth-token": null } };
       answers.set("scsearch", search({ identifier: "one" }, { identifier: "two" }));
