@@ -4,7 +4,8 @@
 import type { TrackInfo } from "../track/track-info.ts";
 import { knownArtist, searchTextOf, signsOf } from "./recording-words.ts";
 
-const TEMPLATE_LENGTH_MAX = 200;
+/** Characters of a template. */
+export const TEMPLATE_LENGTH_MAX = 200;
 /** Characters of a title, author or album in an identifier. */
 const VALUE_LENGTH_MAX = 150;
 /** A search prefix; what follows cannot change whose identifier it is. A link has none. */

@@ -2,7 +2,7 @@
 // mirrors.ts.
 
 import type { Logger } from "../../log/log.ts";
-import { parseTemplate, type SearchTemplate } from "../../recordings/search-template.ts";
+import { parseTemplate, type SearchTemplate, TEMPLATE_LENGTH_MAX } from "../../recordings/search-template.ts";
 
 /** The key of the searches for tracks of mirrored sources. */
 const PROVIDERS_PATH = "plugins.lavasrc.providers";
@@ -15,7 +15,7 @@ const DEFAULT_PROVIDERS = [
 ] as const;
 const PROVIDERS_MAX = 20;
 const SHOWN_LENGTH_MAX = 100;
-const EXPECTED = "a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it";
+const EXPECTED = `a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it, of at most ${TEMPLATE_LENGTH_MAX} characters`;
 
 /** The fallback of one plugin. */
 export interface PluginFallback {

@@ -733,8 +733,8 @@ describe("the track of a source without audio", () => {
       const skipped = [
         `${start} dzisrc:%ISRC% is skipped: no source has this search prefix, or the source that has it is off. Turn that source on, or remove it`,
         `${start} spsearch:%QUERY% is skipped: spotify has no audio itself. Remove it`,
-        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
-        `${start} (a map) is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
+        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it, of at most 200 characters. Remove it`,
+        `${start} (a map) is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it, of at most 200 characters. Remove it`,
       ];
       expect(lines.splice(0)).toEqual(skipped);
       expect(mirrors.mirrored).toEqual([{ name: "spotify", prefixes: ["scsearch"] }]);

@@ -173,7 +173,7 @@ describe("a built-in plugin", () => {
   ])("a built-in plugin is off with a fallback that is no list of search prefixes (%s)", (text) => {
     const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
     expect(songs?.problem).toBe(
-      "plugins.songs: expected fallback to be at most 5 search prefixes or templates such as scsearch:%QUERY%",
+      "plugins.songs: expected fallback to be at most 5 search prefixes or templates such as scsearch:%QUERY%, each of at most 200 characters",
     );
   });
 
