@@ -12,6 +12,7 @@ import {
   parsedJson,
   trimmedText,
 } from "../reading/json.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import type { AppleTokens, Host } from "./tokens.ts";
 import type { ApiToken } from "./web-token.ts";
 
@@ -135,14 +136,10 @@ export class AppleMusicApi {
 
   /** A page behind the last one does not exist. */
   async #laterPage(path: string, offset: number, signal: AbortSignal): Promise<Page> {
-    try {
-      return await this.#page(path, offset, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof SourceError)) throw error;
-      const none = { entries: [], next: undefined, total: undefined };
-      return error.kind === "not-found" ? none : { ...none, trouble: error };
-    }
+    const page = await valueOrTrouble(this.#page(path, offset, signal), signal);
+    if (!(page instanceof SourceError)) return page;
+    const none = { entries: [], next: undefined, total: undefined };
+    return page.kind === "not-found" ? none : { ...none, trouble: page };
   }
 
   async #page(path: string, offset: number, signal: AbortSignal): Promise<Page> {

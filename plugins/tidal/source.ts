@@ -9,6 +9,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { type Members, membersOf, objectsOf } from "../reading/json.ts";
 import { listInfo } from "../reading/list-info.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import { type Query, TidalApi, type TidalDocument, type TidalOptions } from "./api.ts";
 import { parseIdentifier } from "./identifier.ts";
 import { pageOf, TidalResources, textAttribute } from "./resources.ts";
@@ -176,7 +177,10 @@ export class TidalSource {
     return { data: document.data[0], resources };
   }
 
-  /** All pages of a list of tracks. What is no track, or not there any more, is left out. */
+  /**
+   * All pages of a list of tracks. What is no track, or not there any more, is left out. What could be read is returned
+   * if a later page fails.
+   */
   async #tracks(request: ListRequest): Promise<SourceTrack[]> {
     const {
       path,
@@ -194,7 +198,12 @@ export class TidalSource {
     const tracks: SourceTrack[] = [];
     for (let page: Query | undefined = first; page !== undefined; ) {
       seen.add(JSON.stringify(page));
-      const document = await this.#api.get(`${path}/relationships/${relationship}`, page, signal);
+      const asked = this.#api.get(`${path}/relationships/${relationship}`, page, signal);
+      const document = tracks.length === 0 ? await asked : await valueOrTrouble(asked, signal);
+      if (document instanceof SourceError) {
+        log.info(`a list was cut at ${tracks.length} tracks: ${document.message}`);
+        break;
+      }
       resources.add(document);
       tracks.push(...document.data.flatMap((reference) => resources.track(reference, album) ?? []));
       page = document.next === undefined ? undefined : { ...first, ...document.next };
