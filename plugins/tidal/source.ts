@@ -90,22 +90,26 @@ export class TidalSource {
     return { kind: "search", tracks: tracks.slice(0, this.#host.options.searchLimit) };
   }
 
+  /** In the form that the API has answered last, and in the other one where it does not take that. */
   async #searchDocument(query: string, signal: AbortSignal): Promise<TidalDocument> {
+    const wasByPath = this.#searchesByPath;
+    const found = await valueOrTrouble(this.#searchIn(query, { isByPath: wasByPath, signal }), signal);
+    if (!(found instanceof SourceError)) return found;
+    if (found.kind !== "not-found" && (wasByPath || found.kind !== "unavailable")) throw found;
+    const other = await valueOrTrouble(this.#searchIn(query, { isByPath: !wasByPath, signal }), signal);
+    if (other instanceof SourceError) throw other.kind === "not-found" ? found : other;
+    this.#searchesByPath = !wasByPath;
+    return other;
+  }
+
+  #searchIn(
+    query: string,
+    { isByPath, signal }: { readonly isByPath: boolean; readonly signal: AbortSignal },
+  ): Promise<TidalDocument> {
     const include = withParts("tracks");
-    const byPath = async (): Promise<TidalDocument> => {
-      const path = `/searchResults/${encodeURIComponent(query)}/relationships/tracks`;
-      const document = await this.#api.get(path, { include }, signal);
-      this.#searchesByPath = true;
-      return document;
-    };
-    if (this.#searchesByPath) return byPath();
-    try {
-      return await this.#api.get("/searchResults", { "filter[query]": query, include }, signal);
-    } catch (error) {
-      // There is no such address.
-      if (!(error instanceof SourceError) || error.kind !== "not-found") throw error;
-      return byPath();
-    }
+    if (!isByPath) return this.#api.get("/searchResults", { "filter[query]": query, include }, signal);
+    const path = `/searchResults/${encodeURIComponent(query)}/relationships/tracks`;
+    return this.#api.get(path, { include }, signal);
   }
 
   async #similar(id: string, signal: AbortSignal): Promise<SourceAnswer> {

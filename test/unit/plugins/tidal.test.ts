@@ -118,6 +118,37 @@ test("an API that has searches in its paths is asked there, and at once the next
   ]);
 });
 
+test.each([400, 405])("an API that answers searches with HTTP %i is asked in the path", async (status) => {
+  const { site, bench } = await stand();
+  site.searchesByPath = true;
+  site.server.fail({ at: /searchResults$/, outcome: { status, json: {} } });
+  expect(titles(await bench.load(SOURCE, "tdsearch:harbour"))).toEqual(["Harbour"]);
+});
+
+test("searches are asked as a parameter again when the path is gone", async () => {
+  const { site, bench } = await stand();
+  site.searchesByPath = true;
+  await bench.load(SOURCE, "tdsearch:harbour");
+  site.searchesByPath = false;
+  expect(titles(await bench.load(SOURCE, "tdsearch:und"))).toEqual(["Undertow (Live)"]);
+  expect(titles(await bench.load(SOURCE, "tdsearch:low"))).toEqual([]);
+  expect(site.server.requestsTo(API).map(({ path }) => path.split("/")[3] ?? "parameter")).toEqual([
+    "parameter",
+    "harbour",
+    "und",
+    "parameter",
+    "parameter",
+  ]);
+});
+
+test("a search that both forms refuse is the error of the first", async () => {
+  const { site, bench } = await stand();
+  site.server.fail({ at: /searchResults$/, outcome: { status: 403, json: {} } });
+  expect(await troubleWith(bench.load(SOURCE, "tdsearch:harbour"))).toMatchObject({
+    message: expect.stringContaining("HTTP 403"),
+  });
+});
+
 test("an album is a playlist of its tracks, with their version in the title", async () => {
   const { bench } = await stand();
   const album = playlistOf(await bench.load(SOURCE, "https://tidal.com/album/1"));
