@@ -73,6 +73,8 @@ export class SpotifySite {
   unknownHash: SiteAnswer = { status: 400, json: { errors: [{ message: "PersistedQueryNotFound" }] } };
   /** Entries of Deezer's searches have their ISRC. */
   isIsrcInSearch = true;
+  /** Entries in an answer of the web player's interface, however many are asked for. */
+  pageSizeMax = 1000;
   /** Called before each answer of the web player's interface. */
   beforeQuery: (request: SiteRequest) => Promise<void> | void = () => undefined;
   #tokenCount = 0;
@@ -263,7 +265,9 @@ export class SpotifySite {
   #playerPlaylist(id: string, variables: Json): Json {
     const list = this.lists.get(`playlist:${id}`);
     if (list === undefined) return { __typename: "NotFound" };
-    const items = windowOf(list.songs, variables).map((song) => ({ itemV2: { data: playerSong(song) } }));
+    const items = windowOf(list.songs, variables, this.pageSizeMax).map((song) => ({
+      itemV2: { data: playerSong(song) },
+    }));
     return {
       __typename: "Playlist",
       name: list.name,
@@ -276,7 +280,7 @@ export class SpotifySite {
   #playerAlbum(id: string, variables: Json): Json {
     const list = this.lists.get(`album:${id}`);
     if (list === undefined) return { __typename: "NotFound" };
-    const items = windowOf(list.songs, variables).map((song) => ({ track: playerSong(song) }));
+    const items = windowOf(list.songs, variables, this.pageSizeMax).map((song) => ({ track: playerSong(song) }));
     return {
       __typename: "Album",
       name: list.name,
@@ -417,8 +421,8 @@ function pictures(name: string, { isMax = false } = {}): Json[] {
   }));
 }
 
-function windowOf(songs: readonly SpotifySong[], { offset, limit }: Json): readonly SpotifySong[] {
-  return songs.slice(Number(offset), Number(offset) + Number(limit));
+function windowOf(songs: readonly SpotifySong[], { offset, limit }: Json, sizeMax: number): readonly SpotifySong[] {
+  return songs.slice(Number(offset), Number(offset) + Math.min(Number(limit), sizeMax));
 }
 
 function playerSong(song: SpotifySong, { isWhole = false } = {}): Json {

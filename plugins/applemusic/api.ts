@@ -12,6 +12,7 @@ import {
   parsedJson,
   trimmedText,
 } from "../reading/json.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import type { AppleTokens, Host } from "./tokens.ts";
 import type { ApiToken } from "./web-token.ts";
 
@@ -58,6 +59,8 @@ interface Page {
 interface Refusal {
   readonly name: string;
   readonly status: number;
+  /** No host takes it. */
+  readonly isByAll?: boolean;
 }
 
 type Answer = Refusal | { readonly json: Members };
@@ -75,14 +78,20 @@ export class AppleMusicApi {
   /** The object that the API answers. Rejects with a SourceError: `not-found` where there is no such item. */
   async get(request: ApiRequest): Promise<Members> {
     const refused = new Set<string>();
+    const refusedByAll: ApiToken[] = [];
     let refusal: Refusal | undefined;
     for (;;) {
       const token = await this.#tokens.next(refused, request.signal);
       if (token === undefined) throw refusalError(refusal);
       const answer = await this.#onHosts(token, request);
-      if ("json" in answer) return answer.json;
+      if ("json" in answer) {
+        // It is the token, and not the request, that is refused.
+        for (const other of refusedByAll) this.#tokens.pause(other);
+        return answer.json;
+      }
       refusal = answer;
       refused.add(token.token);
+      if (answer.isByAll) refusedByAll.push(token);
     }
   }
 
@@ -135,14 +144,10 @@ export class AppleMusicApi {
 
   /** A page behind the last one does not exist. */
   async #laterPage(path: string, offset: number, signal: AbortSignal): Promise<Page> {
-    try {
-      return await this.#page(path, offset, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof SourceError)) throw error;
-      const none = { entries: [], next: undefined, total: undefined };
-      return error.kind === "not-found" ? none : { ...none, trouble: error };
-    }
+    const page = await valueOrTrouble(this.#page(path, offset, signal), signal);
+    if (!(page instanceof SourceError)) return page;
+    const none = { entries: [], next: undefined, total: undefined };
+    return page.kind === "not-found" ? none : { ...none, trouble: page };
   }
 
   async #page(path: string, offset: number, signal: AbortSignal): Promise<Page> {
@@ -180,7 +185,7 @@ export class AppleMusicApi {
     const [refusal] = refusals;
     if (refusal === undefined) throw trouble;
     if (refusals.every(({ status }) => status === UNAUTHORIZED)) this.#tokens.pause(token);
-    return refusal;
+    return { ...refusal, isByAll: refusals.length === HOSTS.length };
   }
 
   /** The one that answered last is first, unless its circuit breaker is open. */

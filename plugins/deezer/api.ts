@@ -4,6 +4,7 @@
 import { type Backend, type PluginHost, SourceError } from "../../src/plugin-api/plugin.ts";
 import { throwDeezerError } from "../reading/deezer-error.ts";
 import { type Members, objectOf, objectsOf, parsedJson, trimmedText } from "../reading/json.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 
 const HOST = "api.deezer.com";
 const API = `https://${HOST}/2.0/`;
@@ -72,25 +73,17 @@ export class DeezerApi {
       const { next } = page;
       if (next === undefined || next <= index || entries.length >= limit) break;
       index = next;
-      const later = count < PAGES_MAX ? await this.#laterPage(path, { limit, index, signal }) : `${PAGES_MAX} requests`;
-      if (typeof later === "string") {
-        this.#host.log.info(`a list was cut at ${entries.length} tracks: ${later}`);
+      const later =
+        count < PAGES_MAX
+          ? await valueOrTrouble(this.#page(path, { limit, index, signal }), signal)
+          : new SourceError("unavailable", `${PAGES_MAX} requests`);
+      if (later instanceof SourceError) {
+        this.#host.log.info(`a list was cut at ${entries.length} tracks: ${later.message}`);
         break;
       }
       page = later;
     }
     return { entries, total };
-  }
-
-  /** Or why it cannot be read. */
-  async #laterPage(path: string, request: PageRequest): Promise<Page | string> {
-    try {
-      return await this.#page(path, request);
-    } catch (error) {
-      request.signal.throwIfAborted();
-      if (error instanceof SourceError) return error.message;
-      throw error;
-    }
   }
 
   async #page(path: string, { limit, index, signal }: PageRequest): Promise<Page> {

@@ -15,6 +15,7 @@ import {
 import { addressOf, webLinkOf } from "../reading/address.ts";
 import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import { countOf, listInfo, topTracksOf } from "../reading/list-info.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import { DeezerApi } from "./api.ts";
 import {
   type DeezerPage,
@@ -168,12 +169,20 @@ export class DeezerSource {
     const artistId = first === undefined ? seed.id : idOf(membersOf(first.artist).id);
     if (artistId === undefined) throw new SourceError("changed", "api.deezer.com answered a track without an artist");
     const isOther = (entry: Members) => idOf(entry.id) !== idOf(first?.id);
-    const radio = (await this.#entries(`artist/${artistId}/radio`, signal)).filter(isOther);
-    const top = radio.length > 0 ? radio : (await this.#entries(`artist/${artistId}/top`, signal)).filter(isOther);
-    const tracks = readAll(first === undefined ? top : [first, ...top], { isPreview });
-    if (top.length === 0 || tracks.length === 0) return { kind: "empty" };
+    const radio = (await this.#radio(artistId, signal)).filter(isOther);
+    const others = radio.length > 0 ? radio : (await this.#entries(`artist/${artistId}/top`, signal)).filter(isOther);
+    const tracks = readAll(first === undefined ? others : [first, ...others], { isPreview });
+    if (others.length === 0 || tracks.length === 0) return { kind: "empty" };
     const pluginInfo = listInfo({ type: "recommendations", tracks });
     return { kind: "playlist", name: "Deezer Recommendations", tracks, pluginInfo };
+  }
+
+  /** None where Deezer does not answer it; rejects while Deezer asks for a pause. */
+  async #radio(artistId: string, signal: AbortSignal): Promise<readonly Members[]> {
+    const entries = await valueOrTrouble(this.#entries(`artist/${artistId}/radio`, signal), signal);
+    if (!(entries instanceof SourceError)) return entries;
+    if (entries.kind === "busy") throw entries;
+    return [];
   }
 
   /** None where there is no such list. */

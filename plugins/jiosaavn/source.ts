@@ -15,6 +15,7 @@ import {
 import { webAddressIn } from "../reading/address.ts";
 import { membersOf, trimmedText } from "../reading/json.ts";
 import { listInfo, topTracksOf } from "../reading/list-info.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import { type PageKind, parseIdentifier, songId } from "./identifier.ts";
 import type { JIOSAAVN_MANIFEST } from "./manifest.ts";
 import { pictureOf, previewOf, type Song, type SongMedia, songsByKey, songsIn, textOf, webLink } from "./songs.ts";
@@ -130,16 +131,21 @@ export class JioSaavnSource {
     return { answer, songs: songsIn(answer, LISTS[page]) };
   }
 
-  /** Page by page, as large as the site makes them. */
+  /** Page by page, as large as the site makes them. What could be read is returned if a later page fails. */
   async #playlist(token: string, signal: AbortSignal) {
     const limit = this.#host.options.playlistTrackLimit;
     const songs = new Map<string, Song>();
     let head: unknown;
     for (let p = 1; p <= PAGES_MAX; p++) {
       const n = Math.min(limit, PAGE_TRACKS);
-      const answer = await this.#get("webapi.get", { token, type: "playlist", p, n }, signal);
-      head ??= answer;
       const before = songs.size;
+      const asked = this.#get("webapi.get", { token, type: "playlist", p, n }, signal);
+      const answer = before === 0 ? await asked : await valueOrTrouble(asked, signal);
+      if (answer instanceof SourceError) {
+        this.#host.log.info(`a list was cut at ${before} tracks: ${answer.message}`);
+        break;
+      }
+      head ??= answer;
       for (const song of songsIn(answer, LISTS.playlist)) songs.set(song.id, song);
       const total = Number(membersOf(answer).list_count);
       // A page without anything new is one that was answered before.
@@ -151,8 +157,9 @@ export class JioSaavnSource {
   /** A radio station made of the song; where it has nothing, other songs of its artists. */
   async #recommendations(id: string, signal: AbortSignal): Promise<SourceAnswer> {
     const limit = this.#host.options.recommendationsTrackLimit;
-    const songs = await this.#station(id, limit, signal);
-    const found = songs.length > 0 ? songs : await this.#ofSameArtists(id, signal);
+    const songs = await valueOrTrouble(this.#station(id, limit, signal), signal);
+    const hasSongs = !(songs instanceof SourceError) && songs.length > 0;
+    const found = hasSongs ? songs : await this.#ofSameArtists(id, signal);
     const tracks = this.#tracks(found.slice(0, limit), false);
     if (tracks.length === 0) return { kind: "empty" };
     const pluginInfo = listInfo({ type: "recommendations", author: "Saavn Editor", tracks });

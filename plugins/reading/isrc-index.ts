@@ -12,6 +12,8 @@ const API = "https://api.deezer.com/2.0";
 const TIMEOUT_MS = 2000;
 const RESULTS_MAX = 50;
 const QUERY_LENGTH_MAX = 200;
+/** What is read of a title or an author: a client may have written them. */
+const TEXT_LENGTH_MAX = 300;
 const LENGTH_DIFFERENCE_MS = 3000;
 /** Of a code that decides which recording is played. */
 const SCORE_MIN = 0.85;
@@ -34,7 +36,9 @@ export class IsrcIndex {
   }
 
   /** Undefined: not known, or the index does not answer. Rejects only with the reason of `signal`. */
-  async find(track: WantedTrack, signal: AbortSignal): Promise<string | undefined> {
+  async find(asked: WantedTrack, signal: AbortSignal): Promise<string | undefined> {
+    const [title = "", author] = [asked.title, asked.author].map((text) => text?.slice(0, TEXT_LENGTH_MAX));
+    const track: WantedTrack = { identifier: asked.identifier, title, author, lengthMs: asked.lengthMs };
     try {
       const found = await this.#known.getOrMake(keyOf(track), {
         signal,

@@ -63,16 +63,18 @@ export class EmbedPages {
     const pages = [wanted ?? [], this.#lastWithSession ?? [], SESSION_PAGES].flat();
     return this.#host.backend("embed pages: session").run(async () => {
       let trouble: unknown;
+      let isEachGone = true;
       for (const item of pages) {
         try {
-          const { session } = await this.#read(item, signal);
+          const { session, isMissing } = await this.#read(item, signal);
+          isEachGone &&= isMissing;
           if (session !== undefined) return { value: session.token, ttlMs: this.#lifeOf(session) };
         } catch (error) {
           signal.throwIfAborted();
           trouble ??= error;
         }
       }
-      throw trouble ?? new SourceError("changed", "Spotify's embed pages have no session of a visitor any more");
+      throw trouble ?? noSession(isEachGone);
     });
   }
 
@@ -108,6 +110,14 @@ export class EmbedPages {
   async #key(signal: AbortSignal): Promise<string> {
     return (await this.#host.http.address({ signal })) ?? "";
   }
+}
+
+function noSession(isEachGone: boolean): SourceError {
+  const pages = SESSION_PAGES.map(({ type, id }) => `${type}/${id}`).join(" and ");
+  const message = isEachGone
+    ? `the pages of Spotify that are read for a session (${pages}) are gone: load any link of Spotify first`
+    : "Spotify's embed pages have no session of a visitor any more";
+  return new SourceError("changed", `${message}${isEachGone ? ", or" : ":"} set plugins.spotify.totp`);
 }
 
 function pageOrNone(text: string): Pick<EmbedPage, "entity" | "session"> {

@@ -4,6 +4,8 @@ import { SourceError } from "../../src/plugin-api/plugin.ts";
 import type { FoundList } from "./found.ts";
 
 const PAGES_AT_ONCE = 8;
+/** As many as a list of 10,000 entries has with half of what is asked for in each. */
+const PAGES_MAX = 200;
 
 interface ListPages {
   readonly signal: AbortSignal;
@@ -11,8 +13,8 @@ interface ListPages {
   readonly pageSize: number;
   /** Entries that are loaded at most. */
   readonly entriesMax: number;
-  /** Requests the page whose first entry is at this index. */
-  page(offset: number): Promise<FoundList>;
+  /** Requests up to `limit` entries, the first of which is at this index. */
+  page(offset: number, limit: number): Promise<FoundList>;
 }
 
 export interface CompleteList {
@@ -28,8 +30,8 @@ export async function completeList(
 ): Promise<CompleteList> {
   const parts = [first];
   const troubles: unknown[] = [];
-  const load = async (offsets: readonly number[]): Promise<void> => {
-    for (const result of await Promise.allSettled(offsets.map(page))) {
+  const load = async (offsets: readonly number[], limit = pageSize): Promise<void> => {
+    for (const result of await Promise.allSettled(offsets.map((offset) => page(offset, limit)))) {
       if (result.status === "rejected") troubles.push(result.reason);
       else if (!parts.some((part) => isSame(part, result.value))) parts.push(result.value);
     }
@@ -37,9 +39,9 @@ export async function completeList(
   };
   // The first ones may not tell how many there are.
   if (first.totalCount === undefined) await load([first.entryCount]);
-  const offsets = offsetsOf(parts, { pageSize, entriesMax });
+  const { offsets, step } = offsetsOf(parts, { pageSize, entriesMax });
   for (let at = 0; at < offsets.length && troubles.length === 0; at += PAGES_AT_ONCE) {
-    await load(offsets.slice(at, at + PAGES_AT_ONCE));
+    await load(offsets.slice(at, at + PAGES_AT_ONCE), step);
   }
   // There may be more than it says.
   for (let known = 0; known < parts.length && troubles.length === 0; ) {
@@ -50,25 +52,28 @@ export async function completeList(
   }
   const unexpected = troubles.find((trouble) => !(trouble instanceof SourceError));
   if (unexpected !== undefined) throw unexpected;
-  const isWhole = troubles.length === 0 && countOf(parts) < entriesMax;
-  const totalCount = totalOf(parts) ?? (isWhole ? countOf(parts) : undefined);
+  const [count, expected] = [countOf(parts), Math.min(totalOf(parts) ?? 0, entriesMax)];
+  if (count < expected) troubles.push(new SourceError("changed", `Spotify answered ${count} of ${expected} entries`));
+  const isWhole = troubles.length === 0 && count < entriesMax;
+  const totalCount = totalOf(parts) ?? (isWhole ? count : undefined);
   const tracks = parts.flatMap((part) => part.tracks).slice(0, entriesMax);
   return { list: { ...first, tracks, totalCount }, trouble: troubles[0] as SourceError | undefined }; // as checked
 }
 
-/** Where the pages begin that are missing. */
+/** Where the pages begin that are missing, and how many entries each of them has. */
 function offsetsOf(
   parts: readonly FoundList[],
   { pageSize, entriesMax }: Pick<ListPages, "pageSize" | "entriesMax">,
-): number[] {
+): { readonly offsets: readonly number[]; readonly step: number } {
   const start = countOf(parts);
   const { entryCount = 0, totalCount } = parts.at(-1) ?? {};
   const isFull = entryCount >= pageSize;
   const end = Math.min(totalCount ?? (isFull ? entriesMax : start), entriesMax);
-  if (entryCount === 0) return [];
+  if (entryCount === 0) return { offsets: [], step: pageSize };
   // A site may give less at once than it is asked for.
-  const step = isFull ? pageSize : Math.max(entryCount, Math.ceil(pageSize / 2));
-  return Array.from({ length: Math.max(Math.ceil((end - start) / step), 0) }, (_, index) => start + index * step);
+  const step = Math.min(entryCount, pageSize);
+  const count = Math.min(Math.max(Math.ceil((end - start) / step), 0), PAGES_MAX);
+  return { offsets: Array.from({ length: count }, (_, index) => start + index * step), step };
 }
 
 function countOf(parts: readonly FoundList[]): number {

@@ -114,7 +114,7 @@ export class SpotifyLoader {
   }
 
   async #byPlayer(item: Item, signal: AbortSignal): Promise<FoundList> {
-    const first = await this.#playerPage(item, 0, signal);
+    const first = await this.#playerPage(item, { offset: 0, limit: this.#limitsOf(item).pageSize }, signal);
     return item.type === "artist" ? first : this.#complete(item, first, signal);
   }
 
@@ -124,9 +124,9 @@ export class SpotifyLoader {
 
   async #complete(item: Item, first: FoundList, signal: AbortSignal): Promise<FoundList> {
     const { webApi } = this.#backends;
-    const page = async (offset: number): Promise<FoundList> => {
-      const byPlayer = (): Promise<FoundList> => this.#playerPage(item, offset, signal);
-      const byApi = this.#hasApi(item) ? [() => webApi.albumPage(first, item.id, offset, signal)] : [];
+    const page = async (offset: number, limit: number): Promise<FoundList> => {
+      const byPlayer = (): Promise<FoundList> => this.#playerPage(item, { offset, limit }, signal);
+      const byApi = this.#hasApi(item) ? [() => webApi.albumPage(first, item.id, { offset, limit, signal })] : [];
       const found = await inOrder<FoundList>([byPlayer, ...byApi], signal);
       if (found !== undefined) return found;
       throw new SourceError("not-found", `Spotify has no ${item.type} ${item.id} any more`);
@@ -143,13 +143,16 @@ export class SpotifyLoader {
     return list;
   }
 
-  /** The entries of a list from `offset`, as many as a page has. */
-  #playerPage(item: Item, offset: number, signal: AbortSignal): Promise<FoundList> {
+  /** The entries of a list from `offset`, at most as many as a page has. */
+  #playerPage(
+    item: Item,
+    { offset, limit }: { readonly offset: number; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<FoundList> {
     const { pathfinder } = this.#backends;
     const uri = uriOf(item);
-    const { pageSize } = this.#limitsOf(item);
-    const limits = { entriesMax: pageSize, localFiles: this.#host.options.localFiles };
-    const window = { uri, offset, limit: pageSize };
+    const limits = { entriesMax: limit, localFiles: this.#host.options.localFiles };
+    const window = { uri, offset, limit };
     if (item.type === "playlist") {
       const variables = { ...window, enableWatchFeedEntrypoint: false };
       return pathfinder.ask(
@@ -197,7 +200,8 @@ async function inOrder<Value>(asks: readonly Ask<Value>[], signal: AbortSignal):
   const [first] = troubles;
   if (isMissing || first === undefined) return undefined;
   if (troubles.length === 1) throw first;
-  throw new SourceError(first.kind, troubles.map(({ message }) => message).join("; "), { cause: first });
+  const messages = new Set(troubles.map(({ message }) => message));
+  throw new SourceError(first.kind, [...messages].join("; "), { cause: first });
 }
 
 function uriOf({ type, id }: Item): string {

@@ -22,6 +22,7 @@ const PODCAST =
 /** In the words of LavaSrc. */
 const MADE_BY_SPOTIFY = "Spotify generated playlists are no longer accessible via anonymous tokens.";
 const MADE_BY_SPOTIFY_ID = "37i9dQZ";
+const PREVIEW_LINK = /^https:\/\/(?:[a-z\d-]+\.)+scdn\.co\//;
 
 interface SpotifySourceOptions {
   readonly loader: SpotifyLoader;
@@ -69,7 +70,8 @@ export class SpotifySource {
     id: string | undefined,
   ): Promise<string> {
     const known = mustAskSite || reason !== "start" ? null : webLinkOf(track.fields?.previewUrl);
-    if (known !== null) return known;
+    // A client may have written any other one.
+    if (known !== null && PREVIEW_LINK.test(known)) return known;
     if (id === undefined) throw new SourceError("invalid", "a track of Spotify must have its id as its identifier");
     const url = await this.#options.loader.previewUrl(id, signal);
     if (url === undefined) throw new SourceError("unavailable", "Spotify has no preview of this track");

@@ -69,12 +69,16 @@ export class WebApi {
     );
   }
 
-  /** Tracks of the album from `offset`, as many as a page has. */
-  albumPage(album: FoundList, id: string, offset: number, signal: AbortSignal): Promise<FoundList> {
-    const query = { limit: ALBUM_PAGE_SIZE, offset };
+  /** Tracks of the album from `offset`, at most as many as a page has. */
+  albumPage(
+    album: FoundList,
+    id: string,
+    { offset, limit, signal }: { readonly offset: number; readonly limit: number; readonly signal: AbortSignal },
+  ): Promise<FoundList> {
+    const query = { limit, offset };
     const ofAlbum = { name: album.name, uri: `spotify:album:${id}`, images: [{ url: album.artworkUrl }] };
     return this.#get({ errand: "albums", path: `albums/${id}/tracks`, query, signal }, (page) => {
-      const found = readApiTracks(ofAlbum, page, ALBUM_PAGE_SIZE);
+      const found = readApiTracks(ofAlbum, page, limit);
       return found === undefined ? undefined : { ...album, ...found };
     });
   }

@@ -9,6 +9,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { type Members, membersOf, objectsOf } from "../reading/json.ts";
 import { listInfo, topTracksOf } from "../reading/list-info.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import { type Query, TidalApi, type TidalDocument, type TidalOptions } from "./api.ts";
 import { parseIdentifier } from "./identifier.ts";
 import { pageOf, TidalResources, textAttribute } from "./resources.ts";
@@ -89,22 +90,26 @@ export class TidalSource {
     return { kind: "search", tracks: tracks.slice(0, this.#host.options.searchLimit) };
   }
 
+  /** In the form that the API has answered last, and in the other one where it does not take that. */
   async #searchDocument(query: string, signal: AbortSignal): Promise<TidalDocument> {
+    const wasByPath = this.#searchesByPath;
+    const found = await valueOrTrouble(this.#searchIn(query, { isByPath: wasByPath, signal }), signal);
+    if (!(found instanceof SourceError)) return found;
+    if (found.kind !== "not-found" && (wasByPath || found.kind !== "unavailable")) throw found;
+    const other = await valueOrTrouble(this.#searchIn(query, { isByPath: !wasByPath, signal }), signal);
+    if (other instanceof SourceError) throw other.kind === "not-found" ? found : other;
+    this.#searchesByPath = !wasByPath;
+    return other;
+  }
+
+  #searchIn(
+    query: string,
+    { isByPath, signal }: { readonly isByPath: boolean; readonly signal: AbortSignal },
+  ): Promise<TidalDocument> {
     const include = withParts("tracks");
-    const byPath = async (): Promise<TidalDocument> => {
-      const path = `/searchResults/${encodeURIComponent(query)}/relationships/tracks`;
-      const document = await this.#api.get(path, { include }, signal);
-      this.#searchesByPath = true;
-      return document;
-    };
-    if (this.#searchesByPath) return byPath();
-    try {
-      return await this.#api.get("/searchResults", { "filter[query]": query, include }, signal);
-    } catch (error) {
-      // There is no such address.
-      if (!(error instanceof SourceError) || error.kind !== "not-found") throw error;
-      return byPath();
-    }
+    if (!isByPath) return this.#api.get("/searchResults", { "filter[query]": query, include }, signal);
+    const path = `/searchResults/${encodeURIComponent(query)}/relationships/tracks`;
+    return this.#api.get(path, { include }, signal);
   }
 
   async #similar(id: string, signal: AbortSignal): Promise<SourceAnswer> {
@@ -176,7 +181,10 @@ export class TidalSource {
     return { data: document.data[0], resources };
   }
 
-  /** All pages of a list of tracks. What is no track, or not there any more, is left out. */
+  /**
+   * All pages of a list of tracks. What is no track, or not there any more, is left out. What could be read is returned
+   * if a later page fails.
+   */
   async #tracks(request: ListRequest): Promise<SourceTrack[]> {
     const {
       path,
@@ -194,7 +202,12 @@ export class TidalSource {
     const tracks: SourceTrack[] = [];
     for (let page: Query | undefined = first; page !== undefined; ) {
       seen.add(JSON.stringify(page));
-      const document = await this.#api.get(`${path}/relationships/${relationship}`, page, signal);
+      const asked = this.#api.get(`${path}/relationships/${relationship}`, page, signal);
+      const document = tracks.length === 0 ? await asked : await valueOrTrouble(asked, signal);
+      if (document instanceof SourceError) {
+        log.info(`a list was cut at ${tracks.length} tracks: ${document.message}`);
+        break;
+      }
       resources.add(document);
       tracks.push(...document.data.flatMap((reference) => resources.track(reference, album) ?? []));
       page = document.next === undefined ? undefined : { ...first, ...document.next };

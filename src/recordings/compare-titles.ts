@@ -1,6 +1,6 @@
 // How much of two titles is the same, without artists and what says nothing. Any thread; used by same-recording.ts.
 
-import { isVersionWord, type TitleParts, titlePartsOf, versionKindsOf, wordSet } from "./recording-words.ts";
+import { isVersionWord, signsOf, type TitleParts, titlePartsOf, versionKindsOf, wordSet } from "./recording-words.ts";
 
 export interface TitleMatch {
   /** 0 to 1; 0: another song, or another version of it. */
@@ -34,11 +34,13 @@ const NO_MATCH = { score: 0, reason: "", isOtherEdition: false };
 
 /** `names`: the words of each name of both artists, which may stand in a title. */
 export function compareTitles(a: string, b: string, names: readonly Words[]): TitleMatch {
-  const [partsOfA, partsOfB] = [titlePartsOf(a), titlePartsOf(b)];
+  const hasSigns = [a, b].some((title) => signsOf(title) !== "");
+  const [partsOfA, partsOfB] = [titlePartsOf(a, { hasSigns }), titlePartsOf(b, { hasSigns })];
   const [ofA, ofB] = [withoutNames(partsOfA, partsOfB, names), withoutNames(partsOfB, partsOfA, names)];
   const [one, other] = [withoutTranslation(ofA, ofB), withoutTranslation(ofB, ofA)];
   if (one.marks !== other.marks) return NO_MATCH;
   const odd = [...oddWords(one.all, other.all), ...oddWords(other.all, one.all)];
+  if (hasSigns && odd.length > 0) return NO_MATCH;
   if (odd.some((word) => NUMBER.test(word) && !YEAR.test(word))) return NO_MATCH;
   const isOtherEdition = one.edition !== other.edition;
   return { ...compareWords(one, other), isOtherEdition };

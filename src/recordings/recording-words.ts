@@ -7,6 +7,10 @@ import { EDITION_PHRASES, EMPTY_ARTIST_WORDS, EMPTY_PHRASES, EMPTY_WORDS, VERSIO
 const TEXT_LENGTH_MAX = 300;
 const NAMES_MAX = 20;
 const SEARCH_LENGTH_MAX = 200;
+const SIGNS_LENGTH_MAX = 100;
+/** Vowel marks of Hebrew and Arabic, what stretches Arabic letters, and what selects the look of a character. */
+const OPTIONAL_MARKS =
+  /[\u0640\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]|\p{Variation_Selector}/gu;
 /** Letters that do not come apart into a base letter and an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: "ss",
@@ -61,21 +65,42 @@ export interface TitleParts {
   readonly edition: string;
 }
 
-/** In lower case, without accents of Latin and Greek letters, in one form of each character. */
+/**
+ * In lower case, in one form of each character. Without accents of Latin and Greek letters, and what Arabic and Hebrew
+ * may be written without.
+ */
 function plainText(text: string): string {
   return text
     .slice(0, TEXT_LENGTH_MAX)
     .toLowerCase()
     .normalize("NFKD")
     .replaceAll(/(?<=[\p{Script=Latin}\p{Script=Greek}])[\u0300-\u036f]+/gu, "")
+    .replaceAll(OPTIONAL_MARKS, "")
     .normalize("NFC")
     .replaceAll(/[ßæœøłđıþё]/g, (letter) => LETTERS[letter] ?? letter)
     .replaceAll(/['’‘`´ʼ]/g, "")
     .replaceAll("&", " and ");
 }
 
+/** What a title without words is, whatever stands in brackets behind it: `÷`, `?`. Empty for others. */
+export function signsOf(title: string): string {
+  const outside = plainText(withoutFeatured(title).replaceAll(BRACKETS, " ").replaceAll(BRACKETS, " "));
+  const [signs = ""] = signsIn(outside.trim() === "" ? plainText(title) : outside);
+  return withoutHalves(signs.slice(0, SIGNS_LENGTH_MAX));
+}
+
+/** Of characters that are two surrogates: a link cannot have one of them alone. */
+function withoutHalves(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, "");
+}
+
+function signsIn(plain: string): string[] {
+  const signs = plain.replaceAll(/\s+/g, "");
+  return signs === "" || wordsIn(plain).length > 0 ? [] : [signs];
+}
+
 function wordsIn(plain: string): string[] {
-  return plain.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  return plain.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
 }
 
 export function wordSet(words: string): ReadonlySet<string> {
@@ -110,8 +135,11 @@ function tellingWords(part: string): string[] {
   return wordsIn(joined).filter((word) => !emptyWords.has(word));
 }
 
-/** A title taken apart; the words of a title that says nothing are all of its words. */
-export function titlePartsOf(title: string): TitleParts {
+/**
+ * A title taken apart; the words of a title that says nothing are all of its words. `hasSigns`: a part without words is
+ * one word, its signs.
+ */
+export function titlePartsOf(title: string, { hasSigns }: { readonly hasSigns: boolean }): TitleParts {
   const whole = withoutFeatured(title)
     .replace(TRACK_NUMBER, "")
     .replaceAll(/(?<=\b(?:7|12))["”″](?=\s?(?:version|mix|single|edit)\b)/gi, " inch")
@@ -122,13 +150,16 @@ export function titlePartsOf(title: string): TitleParts {
     return " | ";
   };
   const outside = whole.replaceAll(BRACKETS, take).replaceAll(BRACKETS, take);
-  const [segments, brackets] = [outside.split(SEPARATORS), inside].map((parts) => filled(parts.map(tellingWords)));
+  const signsOfPart = (part: string): string[] => (hasSigns ? signsIn(plainText(part)) : []);
+  const segments = filled(outside.split(SEPARATORS).map((part) => [...tellingWords(part), ...signsOfPart(part)]));
+  const brackets = filled(inside.map(tellingWords));
   const editions = [...outside.split(SEPARATORS), ...inside].flatMap(
     (part) => wordsIn(plainText(part)).join(" ").match(EDITION_PHRASES) ?? [],
   );
   const edition = [...new Set(editions)].sort().join(" ");
-  if (segments!.length + brackets!.length > 0) return { segments: segments!, brackets: brackets!, edition };
-  return { segments: filled([evenWords(wordsIn(plainText(title)))]), brackets: [], edition };
+  if (segments.length + brackets.length > 0) return { segments, brackets, edition };
+  const all = [...evenWords(wordsIn(plainText(title))), ...signsOfPart(title)];
+  return { segments: filled([all]), brackets: [], edition };
 }
 
 function filled(parts: readonly string[][]): string[][] {
@@ -138,7 +169,8 @@ function filled(parts: readonly string[][]): string[][] {
 /** The words of a title, without those that say nothing; all where nothing would be left. */
 export function titleWordsOf(title: string): readonly string[] {
   const all = wordsIn(plainText(withoutFeatured(title)));
-  const words = withoutPhrases(all, [...EMPTY_PHRASES, EDITION_PHRASES]).filter((word) => !emptyWords.has(word));
+  const telling = withoutPhrases(all, [...EMPTY_PHRASES, EDITION_PHRASES]).filter((word) => !emptyWords.has(word));
+  const words = [signsOf(title), ...telling].filter((word) => word !== "");
   return words.length > 0 ? words : all;
 }
 
@@ -217,5 +249,6 @@ export function searchTextOf({ title, author }: { readonly title: string; readon
   const artist = artistWordsOf(knownArtist(author));
   const words = titleWordsOf(title);
   const missing = artist.filter((word) => !words.includes(word));
-  return [...missing, ...words].join(" ").slice(0, SEARCH_LENGTH_MAX).trim();
+  const text = [...missing, ...words].join(" ").slice(0, SEARCH_LENGTH_MAX);
+  return withoutHalves(text).trim();
 }

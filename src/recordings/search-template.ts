@@ -2,9 +2,10 @@
 // filled in by control/sources/mirror-search.ts.
 
 import type { TrackInfo } from "../track/track-info.ts";
-import { knownArtist, searchTextOf } from "./recording-words.ts";
+import { knownArtist, searchTextOf, signsOf } from "./recording-words.ts";
 
-const TEMPLATE_LENGTH_MAX = 200;
+/** Characters of a template. */
+export const TEMPLATE_LENGTH_MAX = 200;
 /** Characters of a title, author or album in an identifier. */
 const VALUE_LENGTH_MAX = 150;
 /** A search prefix; what follows cannot change whose identifier it is. A link has none. */
@@ -23,7 +24,7 @@ export interface SearchedRecording {
 const VALUES: Readonly<Record<string, (recording: SearchedRecording) => string | undefined>> = {
   ISRC: ({ info }) => plainIsrc(info.isrc),
   QUERY: ({ info }) => searchTextOf(info) || undefined,
-  TITLE: ({ info }) => plainValue(info.title) || undefined,
+  TITLE: ({ info }) => plainValue(info.title) || signsOf(info.title) || undefined,
   AUTHOR: ({ info }) => plainValue(knownArtist(info.author)),
   ALBUM: ({ album = "" }) => plainValue(album),
 };

@@ -4,7 +4,7 @@ import { canonicalName } from "../../lib/canonical-name.ts";
 import { closestName } from "../../lib/closest-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
-import { parseTemplate, splitTemplates } from "../../recordings/search-template.ts";
+import { parseTemplate, splitTemplates, TEMPLATE_LENGTH_MAX } from "../../recordings/search-template.ts";
 import type { Setting, SettingReport } from "./key.ts";
 import { Secret } from "./secret.ts";
 
@@ -28,7 +28,7 @@ export function isUserAgent(text: string): boolean {
 /** Search prefixes of one fallback. */
 const PREFIXES_MAX = 5;
 /** Completes "expected …" for an invalid fallback. */
-export const FALLBACK_EXPECTED = `fallback to be at most ${PREFIXES_MAX} search prefixes or templates such as scsearch:%QUERY%`;
+export const FALLBACK_EXPECTED = `fallback to be at most ${PREFIXES_MAX} search prefixes or templates such as scsearch:%QUERY%, each of at most ${TEMPLATE_LENGTH_MAX} characters`;
 
 /** Search prefixes without their colon, or templates; undefined: they are too many, or one is neither. */
 export function fallbackOf(texts: readonly string[]): readonly string[] | undefined {

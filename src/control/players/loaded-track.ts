@@ -29,6 +29,8 @@ export class LoadedTrack {
   /** Added to what the worker reports: a stream that was started again counts from 0 there. */
   #offsetMs = 0;
   #hasBeenAudible = false;
+  /** Where the worker started it, or the last seek led. */
+  #fromMs = 0;
   #startedEpochMs = 0;
   #workerLossCount = 0;
   #isSuspect = false;
@@ -79,11 +81,12 @@ export class LoadedTrack {
     return this.#hasBeenAudible;
   }
 
-  /** Only its last seconds have not been played at `epochMs`. */
+  /** Only its last seconds have not been played at `epochMs`, and no more than were played in one go before them. */
   isAlmostOver(epochMs: number): boolean {
     const lengths = [this.track, this.played].map(({ info }) => Number(info.length)).filter((ms) => ms > 0);
     const endMs = Math.min(this.#intent.track.endMs ?? Number.POSITIVE_INFINITY, ...lengths);
-    return this.#hasBeenAudible && endMs - this.positionMs(epochMs) <= REST_MAX_MS;
+    const positionMs = this.positionMs(epochMs);
+    return this.#hasBeenAudible && endMs - positionMs <= Math.min(REST_MAX_MS, positionMs - this.#fromMs);
   }
 
   set userData(userData: JsonObject) {
@@ -112,6 +115,7 @@ export class LoadedTrack {
     this.#seekId++;
     this.#intent.replaceTrack({ positionMs, epochMs });
     this.#clock.jumpTo(positionMs);
+    this.#fromMs = positionMs;
     return true;
   }
 
@@ -128,6 +132,7 @@ export class LoadedTrack {
     const { isStream, length } = this.played.info;
     this.#seekId = 0;
     this.#startedEpochMs = epochMs;
+    this.#fromMs = positionMs;
     this.#offsetMs = isStream ? positionMs : 0;
     return {
       type: "play",

@@ -246,6 +246,7 @@ export class PlayerTrack {
   async #playElsewhere(loaded: LoadedTrack, cause: WireError | undefined): Promise<void> {
     if (cause !== undefined && loaded.mirror !== undefined && loaded.isAlmostOver(this.#clock.epochMs())) {
       this.#options.logger.info("mirror broke off at its end: the track is finished", { code: cause.code });
+      this.#mirrors.forget(loaded);
       this.end("finished");
       return;
     }

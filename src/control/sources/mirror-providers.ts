@@ -1,10 +1,8 @@
 // Where recordings are looked for: the searches that the operator has named, in their order. Main thread; used by
 // mirrors.ts.
 
-import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
-import { parseTemplate, type SearchTemplate } from "../../recordings/search-template.ts";
-import type { AllowedSources } from "../access/identity.ts";
+import { parseTemplate, type SearchTemplate, TEMPLATE_LENGTH_MAX } from "../../recordings/search-template.ts";
 
 /** The key of the searches for tracks of mirrored sources. */
 const PROVIDERS_PATH = "plugins.lavasrc.providers";
@@ -17,7 +15,7 @@ const DEFAULT_PROVIDERS = [
 ] as const;
 const PROVIDERS_MAX = 20;
 const SHOWN_LENGTH_MAX = 100;
-const EXPECTED = "a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it";
+const EXPECTED = `a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it, of at most ${TEMPLATE_LENGTH_MAX} characters`;
 
 /** The fallback of one plugin. */
 export interface PluginFallback {
@@ -46,8 +44,6 @@ export interface MirrorProvidersOptions {
   readonly list: () => readonly PluginFallback[];
   /** `plugins.lavasrc.providers` as written. Default: none. */
   readonly providers?: readonly string[] | undefined;
-  /** The sources that an owner may use at this moment; undefined: all. */
-  readonly allowedFor: (owner: Owner) => AllowedSources | undefined;
   readonly logger: Logger;
 }
 
@@ -78,13 +74,12 @@ export class MirrorProviders {
     );
   }
 
-  /** Why the tracks of a source cannot be searched there by an owner; undefined if they can. */
-  obstacleTo(template: SearchTemplate, sourceName: string, owner: Owner): string | undefined {
+  /** Why the tracks of a source cannot be searched there by anybody; undefined if they can. */
+  obstacleTo(template: SearchTemplate, sourceName: string): string | undefined {
     const claimant = this.claimantOf(template);
     if (claimant === undefined) return "no source has this prefix, or its source is off";
     if (claimant === sourceName) return "it is the source of the track itself";
-    if (this.isMirrored(claimant)) return `${claimant} has no audio itself`;
-    return this.#options.allowedFor(owner)?.has(claimant) === false ? `this key may not use ${claimant}` : undefined;
+    return this.isMirrored(claimant) ? `${claimant} has no audio itself` : undefined;
   }
 
   /** The name of the source that is searched. */

@@ -72,6 +72,8 @@ export class MirrorSearch {
   /** Why others did not, or what they have cannot be played. */
   readonly #troubles: string[] = [];
   readonly #refused: TrackInfo[] = [];
+  /** Those that others might search. */
+  readonly #forbidden = new Set<SearchTemplate>();
   #isForAll: boolean;
 
   /** `wanted`: the track, with its ISRC as far as it is known. `endMs`: on the clock. */
@@ -84,8 +86,7 @@ export class MirrorSearch {
     this.#wanted = request.wanted;
     this.#endMs = request.endMs;
     this.#allowed = options.allowedFor(request.owner);
-    const isRetryWithToken = request.tried.length > 0 && hasUserData(request.wanted);
-    this.#isForAll = this.#allowed === undefined && !isRetryWithToken;
+    this.#isForAll = request.tried.length === 0 || !hasToken(request.wanted);
   }
 
   /** Nothing that is only so for this client has decided: its key, its share, or a token in its user data. */
@@ -131,7 +132,10 @@ export class MirrorSearch {
       // One that does not answer leaves the others their time.
       const shareMs = Math.max(leftMs / (searches.length - index), Math.min(SHARE_MIN_MS, leftMs));
       const found = await this.#ask(template, identifier, clock.now() + shareMs);
-      if (found !== undefined) return { ...found, provider: template.text };
+      if (found === undefined) continue;
+      const earlier = templates.slice(0, templates.indexOf(template));
+      if (earlier.some((other) => this.#forbidden.has(other))) this.#isForAll = false;
+      return { ...found, provider: template.text };
     }
     return undefined;
   }
@@ -140,7 +144,7 @@ export class MirrorSearch {
   async refusalOf(track: Track, untilMs: number): Promise<Refusal | undefined> {
     const { loader, links, clock } = this.#options;
     const { owner, signal } = this.#request;
-    if (this.#allowed?.has(track.info.sourceName) === false) {
+    if (this.#isForbidden(track.info.sourceName)) {
       return { code: "key-forbidden", text: `this key may not use ${track.info.sourceName}` };
     }
     try {
@@ -169,11 +173,22 @@ export class MirrorSearch {
     const identifier = fillTemplate(template, { info, album });
     // Most have others beside it.
     if (identifier === undefined && template.isByIsrc) return undefined;
-    const { providers } = this.#options;
-    const obstacle = providers.obstacleTo(template, info.sourceName, this.#request.owner);
+    const obstacle = this.#options.providers.obstacleTo(template, info.sourceName) ?? this.#limitOn(template);
     const trouble = identifier === undefined ? "the track has no title" : obstacle;
     if (trouble !== undefined) this.#note(`${template.prefix} could not be searched (${trouble})`);
     return trouble === undefined ? identifier : undefined;
+  }
+
+  /** What keeps this client from a search that others may use. */
+  #limitOn(template: SearchTemplate): string | undefined {
+    const claimant = this.#options.providers.claimantOf(template);
+    if (claimant === undefined || !this.#isForbidden(claimant)) return undefined;
+    this.#forbidden.add(template);
+    return `this key may not use ${claimant}`;
+  }
+
+  #isForbidden(sourceName: string): boolean {
+    return this.#allowed?.has(sourceName) === false;
   }
 
   async #ask(template: SearchTemplate, identifier: string, untilMs: number): Promise<ScoredMirror | undefined> {
@@ -198,7 +213,7 @@ export class MirrorSearch {
       const refusal = await this.refusalOf(track, untilMs);
       if (refusal === undefined) return { track, score: Math.round(score * 100) / 100, reasons };
       this.#refused.push(track.info);
-      if (!isSourceFailure(refusal.code) || hasUserData(this.#wanted)) this.#isForAll = false;
+      if (!isSourceFailure(refusal.code) || hasToken(this.#wanted)) this.#isForAll = false;
       this.#note(`what ${prefix} has could not be played (${refusal.text})`);
     }
     return undefined;
@@ -222,12 +237,13 @@ export class MirrorSearch {
   /** The best first. */
   #bestOf(candidates: readonly Candidate[]): readonly (Candidate & Omit<ScoredMirror, "track">)[] {
     const { info: wanted } = this.#wanted;
-    return candidates
+    const same = candidates
       .filter((candidate) => this.#isPossible(candidate))
       .map((candidate) => ({ ...candidate, ...scoreRecording(wanted, candidate.info) }))
-      .filter(({ score }) => score > 0)
-      .toSorted((a, b) => b.score - a.score)
-      .slice(0, RESOLVES_MAX);
+      .filter(({ score }) => score > 0);
+    const usable = same.filter(({ info }) => !this.#isForbidden(info.sourceName));
+    if (usable.length < same.length) this.#isForAll = false;
+    return usable.toSorted((a, b) => b.score - a.score).slice(0, RESOLVES_MAX);
   }
 
   #isPossible({ info, pluginInfo }: Candidate): boolean {
@@ -238,7 +254,6 @@ export class MirrorSearch {
       pluginInfo?.isPreview !== true &&
       sourceName !== this.#wanted.info.sourceName &&
       !this.#options.providers.isMirrored(sourceName) &&
-      this.#allowed?.has(sourceName) !== false &&
       !gone.some((other) => isSameItem(other, info))
     );
   }
@@ -292,9 +307,9 @@ function decodedTrack(encoded: string): Track | undefined {
   }
 }
 
-/** It may hold a token that decides what its client can play. */
-export function hasUserData({ userData }: Track): boolean {
-  return Object.keys(userData).length > 0;
+/** Its user data has what decides what its client can play; libraries put other members there, such as the requester. */
+export function hasToken({ userData }: Track): boolean {
+  return typeof userData["oauth-token"] === "string";
 }
 
 export function isSameItem(a: TrackInfo, b: TrackInfo): boolean {

@@ -12,7 +12,7 @@ import { type Mirror, MirrorMemory } from "./mirror-memory.ts";
 import { type MirroredSource, MirrorProviders, type MirrorProvidersOptions } from "./mirror-providers.ts";
 import { isMirrorFailure, isSourceFailure } from "./mirror-reasons.ts";
 import {
-  hasUserData,
+  hasToken,
   isSameItem,
   type MirrorRequest,
   MirrorSearch,
@@ -154,7 +154,7 @@ export class Mirrors {
     const refusal = isTried ? undefined : await search.refusalOf(mirror.track, untilMs);
     if (!isTried && refusal === undefined) return { mirror };
     // What a token of this client, or its share, decides is nothing to others.
-    if (refusal === undefined || (isSourceFailure(refusal.code) && !hasUserData(track))) this.#memory.forget(track);
+    if (refusal === undefined || (isSourceFailure(refusal.code) && !hasToken(track))) this.#memory.forget(track);
     return undefined;
   }
 

@@ -1,10 +1,9 @@
 // What a built-in plugin takes over from the options of Lavalink's plugins. What is wrong there is left out with a
 // warning: those files work with Lavalink, where the plugin runs. Main thread.
 
-import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseProxyUrl, parseUrl } from "../../lib/parse-url.ts";
-import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
-import type { OptionSchema } from "../../plugin-api/plugin.ts";
+import { hasText, isTreeMap, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
+import type { OptionSchema, OptionType } from "../../plugin-api/plugin.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
 import { treeAt } from "./configured-tree.ts";
 
@@ -15,29 +14,32 @@ interface TakenOptions {
 }
 
 /**
- * The options in `groups` of `all`, which is what is below `plugins`. Without those that are in `own` too, which is
- * what is below `plugins.<name>`.
+ * The options in `groups` of `all`, which is what is below `plugins`. Without those that are set in `own` too, which
+ * is what is below `plugins.<name>`.
  */
 export function takeLavalinkOptions(
   groups: readonly { readonly path: readonly string[]; readonly names: readonly string[] }[],
   { all, own, schema }: { readonly all: PlainTreeMap; readonly own: PlainTreeMap; readonly schema: OptionSchema },
 ): TakenOptions {
-  const replaced = new Set(Object.keys(own).map(canonicalName));
   const options: Record<string, PlainTree> = {};
   const warnings: string[] = [];
   for (const { path, names } of groups) {
     for (const name of names) {
       const type = schema[name];
       const value = treeAt(all, [...path, name]);
-      if (type === undefined || value === undefined || replaced.has(canonicalName(name))) continue;
-      // Left blank, as in an example; a list may be meant to be empty.
-      if (typeof value === "string" && value.trim() === "" && type.type !== "texts") continue;
+      if (type === undefined || value === undefined || isLeftBlank(value, type)) continue;
+      if (!isLeftBlank(treeAt(own, [name]), type)) continue;
       const { problems } = readOptions({ [name]: type }, { [name]: value }, { path: ["plugins", ...path].join(".") });
       if (problems === undefined) options[name] = value;
-      else warnings.push(...problems.map((problem) => `${problem}; the default is used`));
+      else warnings.push(...problems.map((problem) => `${problem}; it is left out`));
     }
   }
   return { options, warnings };
+}
+
+/** Not set, or blank as in an example; a list may be meant to be empty. */
+export function isLeftBlank(value: PlainTree | undefined, type: OptionType): boolean {
+  return value === undefined || (typeof value === "string" && value.trim() === "" && type.type !== "texts");
 }
 
 /**
@@ -52,9 +54,11 @@ export function takeLavalinkProxy(
     const value = treeAt(all, [...path, member]);
     return typeof value === "string" ? value.trim() : "";
   };
-  const address = textAt("url");
-  if (address === "") return { warnings: [] };
-  const url = parseUrl(parseProxyUrl(address) ?? "");
+  const group = treeAt(all, path);
+  const written = isTreeMap(group) ? treeAt(group, ["url"]) : group;
+  const isBlank = typeof written === "string" && written.trim() === "";
+  if (isBlank || !hasText(written)) return { warnings: [] };
+  const url = parseUrl(parseProxyUrl(textAt("url")) ?? "");
   if (url === undefined) {
     const remedy = `set plugins.${name}.proxy: http://user:password@host:port`;
     return {

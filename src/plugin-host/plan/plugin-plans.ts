@@ -16,13 +16,14 @@ import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
 import { hasText, isTreeList, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
+import type { OptionSchema } from "../../plugin-api/plugin.ts";
 import { allowedServersOf } from "../../plugin-options/option-leaves.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
 import { VERSION } from "../../version.ts";
 import { describePlugin, findModule } from "../manage/find-module.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
-import { takeLavalinkOptions, takeLavalinkProxy } from "./lavalink-options.ts";
+import { isLeftBlank, takeLavalinkOptions, takeLavalinkProxy } from "./lavalink-options.ts";
 
 const COMMON_NAMES = ["enabled", "proxy", "userAgent", "fallback"] as const;
 
@@ -65,7 +66,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
   const all = config.plugins.options.reveal();
   const taken = takeLavalinkOptions(plugin.lavalinkOptions ?? [], { all, own, schema: manifest.config });
-  const written = merged({ ...plugin.options?.(configured), ...taken.options }, own);
+  const written = merged({ ...plugin.options?.(configured), ...taken.options }, own, manifest.config);
   const path = `plugins.${name}`;
   const read = readOptions(manifest.config, written, { path });
   const { lavalinkProxy } = plugin;
@@ -213,9 +214,12 @@ function configuredFor(config: NodeConfig, name: string): PlainTree | undefined 
   return config.plugins.options.reveal()[canonicalName(name)];
 }
 
-/** Both; where the names are the same, the second. */
-function merged(first: PlainTreeMap, second: PlainTreeMap): PlainTreeMap {
-  const taken = new Set(Object.keys(second).map(canonicalName));
-  const rest = Object.entries(first).filter(([name]) => !taken.has(canonicalName(name)));
-  return Object.fromEntries([...rest, ...Object.entries(second)]);
+/** Both; where the names are the same, the second, unless it is left blank. */
+function merged(first: PlainTreeMap, second: PlainTreeMap, schema: OptionSchema): PlainTreeMap {
+  const blank = Object.entries(schema).flatMap(([name, type]) =>
+    treeAt(first, [name]) !== undefined && isLeftBlank(treeAt(second, [name]), type) ? [canonicalName(name)] : [],
+  );
+  const own = Object.entries(second).filter(([name]) => !blank.includes(canonicalName(name)));
+  const taken = new Set(own.map(([name]) => canonicalName(name)));
+  return Object.fromEntries([...Object.entries(first).filter(([name]) => !taken.has(canonicalName(name))), ...own]);
 }

@@ -2,6 +2,7 @@
 // proportion to the text needs milliseconds here, one that takes the square of it minutes: the time limit is the check.
 
 import { expect, test } from "vitest";
+import { IsrcIndex } from "../../../plugins/reading/isrc-index.ts";
 import { toWireError } from "../../../src/bridge/wire-error.ts";
 import { NodeError } from "../../../src/errors.ts";
 import { escapeControls } from "../../../src/lib/escape-controls.ts";
@@ -9,7 +10,7 @@ import { redactText } from "../../../src/lib/redact-text.ts";
 import { parseAttributes } from "../../../src/media/demux/hls/hls-attributes.ts";
 import { looseContentRangeOf } from "../../../src/media/input/http-headers.ts";
 import { parseStreamTitle } from "../../../src/media/input/icy-metadata.ts";
-import { CookieJar } from "../../../src/plugin-api/plugin.ts";
+import { CookieJar, type PluginHost } from "../../../src/plugin-api/plugin.ts";
 import { scoreRecording } from "../../../src/recordings/same-recording.ts";
 
 const LENGTH = 200_000;
@@ -38,6 +39,15 @@ const PIECES = [
   "ライブ",
 ];
 
+const { signal } = new AbortController();
+/** Asks at once, and finds nothing. */
+const ISRCS = new IsrcIndex({
+  cache: () => ({ getOrMake: async (_key: string, { make }: { make(signal: AbortSignal): unknown }) => make(signal) }),
+  backend: () => ({ run: (work: () => unknown) => work() }),
+  clock: { now: () => 0 },
+  http: { json: async () => ({ data: [] }) },
+} as unknown as PluginHost);
+
 const READERS: readonly (readonly [string, readonly string[], (text: string) => unknown])[] = [
   ["an error", ["", "\n at "], (text) => toWireError(new NodeError("internal", "x", { cause: new Error(text) }))],
   ["a log line", ["", "token", "Authorization:", '"token"'], (text) => escapeControls(redactText(text))],
@@ -51,6 +61,11 @@ const READERS: readonly (readonly [string, readonly string[], (text: string) => 
       scoreRecording({ ...RECORDING, title: text, author: text }, { ...RECORDING, title: `x ${text}`, author: text }),
   ],
   ["attributes of a playlist", ["", "A=", 'A="'], parseAttributes],
+  [
+    "the title of a track whose ISRC is wanted",
+    ["", "(feat"],
+    (text) => void ISRCS.find({ identifier: "x", title: text, author: text, lengthMs: 1000 }, signal),
+  ],
 ];
 
 test.each(READERS)("%s is read in time proportional to its length", (_name, starts, read) => {

@@ -266,12 +266,26 @@ test("an operator's token that is refused is given up for the web site's, with o
   expect(JSON.stringify(all.bench.lines)).not.toContain(mediaAPIToken);
 });
 
-test("one 403 of each host does not put an operator's token aside", async () => {
+test("an operator's token that both hosts answer with 403, and not the web site's, is given up with one warning", async () => {
   const mediaAPIToken = appleToken(DAY_MS);
   const all = await stand({ mediaAPIToken });
   all.site.tokens.add(mediaAPIToken);
   for (const at of [/^api\.music/, /^amp-api/]) all.site.server.fail({ at, outcome: { status: 403 }, times: 1 });
   expect(await load(all)).toMatchObject({ kind: "track" });
+  await load(all, "amsearch:t5");
+  expect(sentToken(all)).not.toBe(mediaAPIToken);
+  expect(warnings(all)).toEqual(["Apple refuses the mediaAPIToken: the token of Apple's web site is used instead"]);
+});
+
+test.each([
+  ["of one host", [/^api\.music/], 1],
+  ["of both hosts for every token", [/^api\.music/, /^amp-api/], 2],
+])("403 %s does not put an operator's token aside", async (_what, hosts, times) => {
+  const mediaAPIToken = appleToken(DAY_MS);
+  const all = await stand({ mediaAPIToken });
+  all.site.tokens.add(mediaAPIToken);
+  for (const at of hosts) all.site.server.fail({ at, outcome: { status: 403 }, times });
+  await load(all).catch(() => undefined);
   await load(all, "amsearch:t5");
   expect([sentToken(all), warnings(all)]).toEqual([mediaAPIToken, []]);
 });

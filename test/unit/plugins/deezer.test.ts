@@ -257,6 +257,7 @@ test.each([
   ["is empty", { json: { data: [] } }],
   ["is only the seed", { json: { data: [{ id: 3, title: "T3" }] } }],
   ["does not exist", { json: { error: { type: "DataException", message: "no data", code: 800 } } }],
+  ["is HTTP 404", { status: 404, text: "" }],
 ])("recommendations are the artist's top tracks where the radio %s", async (_what, outcome) => {
   const { site, bench } = await stand();
   site.server.fail({ at: /radio$/, outcome });
@@ -264,6 +265,25 @@ test.each([
   expect(site.server.requestsTo(API, "/2.0/artist/1/top")[0]?.query.get("limit")).toBe("50");
   site.server.fail({ at: /top$/, outcome });
   expect(await bench.load(SOURCE, "dzrec:track=3")).toEqual({ kind: "empty" });
+});
+
+test.each([
+  ["HTTP 405", { status: 405, text: "" }],
+  ["a page", { text: "<html>" }],
+  ["another error", { json: { error: { type: "Exception", message: "An unknown method", code: 600 } } }],
+])("recommendations are the artist's top tracks where the radio is %s", async (_what, outcome) => {
+  const { site, bench } = await stand();
+  site.server.fail({ at: /radio$/, outcome });
+  expect(await titles(bench, "dzrec:3")).toEqual(["T3", "T4"]);
+  site.server.fail({ at: /top$/, outcome });
+  const again = bench.load(SOURCE, "dzrec:track=3");
+  expect(await troubleWith(again)).toMatchObject({ code: expect.stringMatching(/^site-/) });
+});
+
+test("a radio that the quota refuses is an error", async () => {
+  const { site, bench } = await stand();
+  site.server.fail({ at: /radio$/, outcome: QUOTA_ERROR });
+  expect(await troubleWith(bench.load(SOURCE, "dzrec:3"))).toMatchObject({ code: "site-busy" });
 });
 
 test("a track is mirrored, with the ISRC of the site only where it has none", async () => {

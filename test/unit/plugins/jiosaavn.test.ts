@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { JioSaavnSite } from "../../../lab/sites/jiosaavn.ts";
+import type { SiteRequest } from "../../../lab/sites/site-server.ts";
 import plugin from "../../../plugins/jiosaavn/plugin.ts";
 import type { PlainTreeMap } from "../../../src/lib/plain-tree.ts";
 import type { SourceAnswer } from "../../../src/plugin-api/plugin.ts";
@@ -160,6 +161,19 @@ test.each([PLAYLIST, "https://www.jiosaavn.com/s/playlist/2279fbe391/evening/Ev3
   },
 );
 
+test.each([
+  ["HTTP 503", { status: 503 }],
+  ["a page", { text: "<html>challenge</html>" }],
+])("a playlist whose second page is %s has the songs of the first, and the log says so", async (_name, outcome) => {
+  const { site, bench } = await stand();
+  site.addPlaylist("Ev3ning_", 600);
+  const answer = (request: SiteRequest) =>
+    request.query.get("p") === "2" ? outcome : (site.answer(request) ?? { status: 404 });
+  site.server.fail({ at: /api/, outcome: answer });
+  expect(playlistOf(await bench.load(SOURCE, PLAYLIST)).tracks).toHaveLength(250);
+  expect(bench.lines.map(({ message }) => message)).toEqual([expect.stringContaining("cut at 250 tracks: ")]);
+});
+
 test("of a playlist of 2,000 songs as many are loaded as are configured", async () => {
   const { site, bench } = await stand({ playlistTrackLimit: "300" });
   site.addPlaylist("Ev3ning_", 2000);
@@ -186,6 +200,21 @@ test("recommendations are the songs of a station, or else of the same artists", 
   const others = playlistOf(await bench.load(SOURCE, "jsrec:song2"));
   expect(others.tracks.map(({ identifier }) => identifier)).toEqual(["son-g_1"]);
   expect(await bench.load(SOURCE, "jsrec:none")).toEqual({ kind: "empty" });
+});
+
+test.each([
+  ["HTTP 400", { status: 400, json: {} }],
+  ["HTTP 503", { status: 503, text: "" }],
+  ["a page", { text: "<html>" }],
+])("recommendations are songs of the same artists where a station is %s", async (_name, outcome) => {
+  const { site, bench } = await stand();
+  const answer = (request: SiteRequest) =>
+    request.query.get("__call") === "webradio.createEntityStation"
+      ? outcome
+      : (site.answer(request) ?? { status: 404 });
+  site.server.fail({ at: /api/, outcome: answer });
+  const { tracks } = playlistOf(await bench.load(SOURCE, "jsrec:song2"));
+  expect(tracks.map(({ identifier }) => identifier)).toContain("son-g_1");
 });
 
 test("jsprev: loads the previews of a link and of a search, and plays them", async () => {

@@ -148,6 +148,22 @@ test("pages of files of a playlist's owner, which all have one id, are all loade
   expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(300);
 });
 
+test.each([20, 49])("pages of %i entries, where 100 are asked for, leave nothing out", async (pageSize) => {
+  env.site.addPlaylist(LONG, 450);
+  await env.restart({ preferPartnerApi: "true" });
+  env.site.pageSizeMax = pageSize;
+  const tracks = await env.loadTracks(`${PAGE}/playlist/${LONG}`);
+  expect(tracks.map(({ info }) => info.title)).toEqual(Array.from({ length: 450 }, (_, index) => `Song ${index}`));
+  expect(env.bench.lines).toEqual([]);
+});
+
+test("a list with fewer entries than its total says so in the log", async () => {
+  env.site.addPlaylist(LONG, 150, { totalCount: 180 });
+  expect(await env.loadTracks(`${PAGE}/playlist/${LONG}`)).toHaveLength(150);
+  const message = "only a part of a list of Spotify could be loaded: Spotify answered 150 of 180 entries";
+  expect(env.bench.lines).toMatchObject([{ message }]);
+});
+
 test("pages that repeat, and a total that lies, end the list", async () => {
   env.site.addPlaylist(LONG, 100, { totalCount: 1_000_000_000 });
   const list = { name: "Loop", content: { totalCount: 1_000_000_000, items: [] as unknown[] } };
@@ -300,7 +316,8 @@ test("a session in the page for an item that does not exist is used", async () =
 test("a session is requested from the page of what is loaded, or of what had one before", async () => {
   const gone = /\/embed\/(track\/4cOdK2wGLETKBW3PvgPWqT|playlist\/37i9dQZF1DXcBWIGoYBM5M)$/;
   env.site.server.fail({ at: gone, outcome: { status: 404, text: "" } });
-  await troubleWith(env.load("spsearch:hall of"));
+  const { message } = await troubleWith(env.load("spsearch:hall of"));
+  expect(message).toMatch(/are gone: load any link of Spotify first, or set plugins\.spotify\.totp/);
   expect(await env.load(`sprec:${SPOTIFY_SONG_ID}`)).toMatchObject({ kind: "playlist" });
   env.site.expireTokens();
   expect(await env.loadTracks("spsearch:hall of")).toHaveLength(1);
@@ -340,11 +357,11 @@ test("many loads at once share one session", async () => {
   expect(env.requests().filter((request) => EMBED.test(request))).toHaveLength(1);
 });
 
-test("when neither backend works, the error says so for both", async () => {
+test("when neither backend works, the error says why, and each reason once", async () => {
   env.site.server.fail({ at: EMBED, outcome: { status: 403, text: "no" } });
   env.site.server.fail({ at: V2, outcome: { status: 429, headers: { "retry-after": "7" }, json: {} } });
   const trouble = await troubleWith(env.load(SONG));
-  expect(trouble.message).toContain("embed pages");
+  expect(trouble.message.split("embed pages")).toHaveLength(2);
   expect(trouble.severity).toBe("suspicious");
 });
 

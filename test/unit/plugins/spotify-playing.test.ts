@@ -7,6 +7,7 @@ import { createTrack, decodeTrack } from "../../../src/track/track.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
 import { spotifyTestEnvironment } from "../../support/spotify-test-environment.ts";
+import { buildTrack } from "../../support/track-builder.ts";
 
 const env = spotifyTestEnvironment();
 const SONG = `https://open.spotify.com/track/${SPOTIFY_SONG_ID}`;
@@ -138,14 +139,25 @@ test("with credentials the Web API says the ISRC of a track that a list had with
 });
 
 test("a preview is played itself, and its link is asked from the site where a client must not name it", async () => {
-  const encoded = await encodedOf(`spprev:${SONG}`);
-  const before = env.requests().length;
-  const link = await env.bench.resolve("spotify", encoded);
-  expect(link).toMatchObject({ kind: "link", url: expect.stringContaining("preview.mp3") });
-  expect(env.requests()).toHaveLength(before);
+  const url = "https://p.scdn.co/mp3-preview/1";
+  const encoded = previewOf(url);
+  expect(await env.bench.resolve("spotify", encoded)).toMatchObject({ kind: "link", url });
+  expect(env.requests()).toEqual([]);
   await env.bench.resolve("spotify", encoded, { reason: "refused", status: 403 });
   await env.bench.resolve("spotify", encoded, {}, ["spotify"]);
-  expect(env.requests().slice(before)).toEqual(Array(2).fill(`open.spotify.com/embed/track/${SPOTIFY_SONG_ID}`));
+  expect(env.requests()).toEqual(Array(2).fill(`open.spotify.com/embed/track/${SPOTIFY_SONG_ID}`));
+});
+
+test.each([
+  "https://elsewhere.example/p.scdn.co/1",
+  "https://p.scdn.co.example/1",
+  "https://xscdn.co/1",
+  "https://p.scdn.co@elsewhere.example/1",
+  "https://p.scdn.co:81/1",
+  "http://p.scdn.co/1",
+])("a preview whose link is %s is asked from the site", async (url) => {
+  const link = await env.bench.resolve("spotify", previewOf(url));
+  expect(link).toMatchObject({ kind: "link", url: expect.stringContaining("preview.mp3") });
 });
 
 test.each([true, false])(
@@ -180,6 +192,13 @@ test("a track without a preview says so", async () => {
   const trouble = await troubleWith(env.bench.resolve("spotify", encoded));
   expect(trouble.message).toContain("no preview");
 });
+
+/** As a client may have written it. */
+function previewOf(previewUrl: string): string {
+  const { info } = buildTrack({ sourceName: "spotify", identifier: SPOTIFY_SONG_ID });
+  const none = { albumName: null, albumUrl: null, artistUrl: null, artistArtworkUrl: null };
+  return createTrack(info, { kind: "album", ...none, previewUrl, isPreview: true }).encoded;
+}
 
 function page(entity: object): string {
   const data = { props: { pageProps: { state: { data: { entity } } } } };

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { SiteRequest } from "../../../lab/sites/site-server.ts";
 import { TidalSite } from "../../../lab/sites/tidal.ts";
 import plugin from "../../../plugins/tidal/plugin.ts";
 import { durationMsOf } from "../../../plugins/tidal/resources.ts";
@@ -117,6 +118,37 @@ test("an API that has searches in its paths is asked there, and at once the next
   ]);
 });
 
+test.each([400, 405])("an API that answers searches with HTTP %i is asked in the path", async (status) => {
+  const { site, bench } = await stand();
+  site.searchesByPath = true;
+  site.server.fail({ at: /searchResults$/, outcome: { status, json: {} } });
+  expect(titles(await bench.load(SOURCE, "tdsearch:harbour"))).toEqual(["Harbour"]);
+});
+
+test("searches are asked as a parameter again when the path is gone", async () => {
+  const { site, bench } = await stand();
+  site.searchesByPath = true;
+  await bench.load(SOURCE, "tdsearch:harbour");
+  site.searchesByPath = false;
+  expect(titles(await bench.load(SOURCE, "tdsearch:und"))).toEqual(["Undertow (Live)"]);
+  expect(titles(await bench.load(SOURCE, "tdsearch:low"))).toEqual([]);
+  expect(site.server.requestsTo(API).map(({ path }) => path.split("/")[3] ?? "parameter")).toEqual([
+    "parameter",
+    "harbour",
+    "und",
+    "parameter",
+    "parameter",
+  ]);
+});
+
+test("a search that both forms refuse is the error of the first", async () => {
+  const { site, bench } = await stand();
+  site.server.fail({ at: /searchResults$/, outcome: { status: 403, json: {} } });
+  expect(await troubleWith(bench.load(SOURCE, "tdsearch:harbour"))).toMatchObject({
+    message: expect.stringContaining("HTTP 403"),
+  });
+});
+
 test("an album is a playlist of its tracks, with their version in the title", async () => {
   const { bench } = await stand();
   const album = playlistOf(await bench.load(SOURCE, "https://tidal.com/album/1"));
@@ -171,6 +203,20 @@ test("a playlist is loaded page by page, in order, without what is no track or g
   expect(answer).toMatchObject({ name: "Evening", pluginInfo: { type: "playlist", totalTracks: 45 } });
   expect(titles(answer)).toEqual(ids.map((id) => `Song ${id}`));
   expect(site.server.requestsTo(API, `/v2/playlists/${PLAYLIST}/relationships/items`)).toHaveLength(3);
+});
+
+test.each([
+  ["HTTP 503", { status: 503, text: "" }],
+  ["a page", { text: "<html>challenge</html>" }],
+])("a list whose second page is %s has the tracks of the first, and the log says so", async (_name, outcome) => {
+  const { site, bench } = await stand();
+  const ids = site.addPlaylist(PLAYLIST, 45);
+  const answer = (request: SiteRequest) =>
+    request.query.has("page[cursor]") ? outcome : (site.answer(request) ?? { status: 404 });
+  site.server.fail({ at: /items/, outcome: answer });
+  const found = await bench.load(SOURCE, `https://tidal.com/playlist/${PLAYLIST}`);
+  expect(titles(found)).toEqual(ids.slice(0, 20).map((id) => `Song ${id}`));
+  expect(bench.lines.map(({ message }) => message)).toEqual([expect.stringContaining("cut at 20 tracks: ")]);
 });
 
 test("of a playlist of 2,000 tracks the first 1,000 are loaded, and the log says so", async () => {

@@ -400,8 +400,55 @@ test.each([
   ["Wonderwall (Live at Knebworth)", "Oasis", "oasis wonderwall live at knebworth"],
   ["Моё сердце (Официальный клип)", "Сплин", "сплин мое сердце"],
   ["Чёрный бумер", "Серёга", "серега черный бумер"],
+  ["مُحَمَّـد", "فَيْرُوز", "فيروز محمد"],
+  ["שָׁלוֹם־עַל", "זָמָר", "זמר שלום על"],
+  ["?", "XXXTENTACION", "xxxtentacion ?"],
+  [" 💔 ", "Artist", "artist 💔"],
+  ["÷ (Official Video)", "Ed Sheeran", "ed sheeran ÷"],
+  ["? ".repeat(300), "", "?".repeat(100)],
+  [`?${"💔".repeat(300)}`, "", `?${"💔".repeat(49)}`],
+  ["💔".repeat(300), "a".repeat(99), `${"a".repeat(99)} ${"💔".repeat(50)}`],
 ])("%s by %s is searched for as %s", (title, author, text) => {
   expect(searchTextOf({ title, author })).toBe(text);
+});
+
+test.each([
+  ["?", "？", true],
+  ["?", "÷", false],
+  ["♥", "♥️", true],
+  ["♥️", "💔️", false],
+  ["( )", "[ ]", false],
+  ["♪", "♪", true],
+  ["♪", "|", false],
+  ["÷", "Artist - ÷ (Official Video)", true],
+  ["÷ (Official Video)", "÷", true],
+  ["÷ (Official Video)", "♥ (Official Video)", false],
+  ["÷", 'Artist "÷"', true],
+  ["÷", "Artist - ÷ - Perfect", false],
+  ["÷", "Artist - Perfect", false],
+  ["÷", "Artist", false],
+  ["÷ (Live)", "÷ (Live)", true],
+  ["÷", "÷ (Live)", false],
+  ["Song", "Song ♥ | 🔥", true],
+])("a title without words is its signs: %s and %s are the same: %s", (one, other, isSame) => {
+  expect(isSameRecording(trackOf([one, "Artist", 200]), trackOf([other, "Artist", 200]))).toBe(isSame);
+  expect(isSameRecording(trackOf([other, "Artist", 200]), trackOf([one, "Artist", 200]))).toBe(isSame);
+});
+
+test.each([
+  ["حَبِيبِي", "حبيبي", "عمرو دياب", "عَمْرو دياب"],
+  ["حـبـيـبـي", "حبيبي", "فيروز", "فيروز"],
+  ["رحمٰن", "رحمن", "فيروز", "فيروز"],
+  ["שָׁלוֹם", "שלום", "זָמָר", "זמר"],
+  ["\ufb2aלום", "שלום", "זמר", "זמר"],
+])("vowel marks do not make another recording: %s and %s", (one, other, author, otherAuthor) => {
+  expect(isSameRecording(trackOf([one, author, 200]), trackOf([other, otherAuthor, 200]))).toBe(true);
+});
+
+test("signs are searched for as a title, too", () => {
+  const info = { title: "÷", author: "Artist", isrc: null };
+  const template = parseTemplate("scsearch:%AUTHOR% %TITLE%")!;
+  expect(fillTemplate(template, { info, album: undefined })).toBe("scsearch:Artist ÷");
 });
 
 test("an artist who is not known is nobody: neither searched for nor equal to another such one", () => {

@@ -129,9 +129,9 @@ async function fail(code?: string, message?: string): Promise<void> {
   await settle();
 }
 
-function report(positionMs: number): void {
+function report(positionMs: number, seekId = 0): void {
   const { trackId } = workers.last("play");
-  const base = { playerId: workers.playerId, trackId, seekId: 0, positionMs, epochMs: clock.epochMs(), rate: 1 };
+  const base = { playerId: workers.playerId, trackId, seekId, positionMs, epochMs: clock.epochMs(), rate: 1 };
   workers.say({ type: "position", report: base });
 }
 
@@ -465,6 +465,26 @@ describe("a track of a mirrored source", () => {
     expect([searches.length - 1, received()]).toEqual([count, count === 0 ? ["TrackEnd finished"] : []]);
     const line = "info mirror broke off at its end: the track is finished";
     expect(logged.filter((text) => text.startsWith(line))).toHaveLength(1 - count);
+    expect(forgotten).toEqual(["one"]);
+  });
+
+  test.each([
+    [{}, undefined, 20, 2],
+    [{}, undefined, 2200, 2],
+    [{}, undefined, 2300, 1],
+    [{ positionMs: 4000 }, undefined, 4100, 2],
+    [{}, 4000, 4100, 2],
+    [{}, 4000, 4300, 1],
+  ])("a short track has finished when as much was heard as is left: %#", async (start, seekMs, positionMs, count) => {
+    await play({ ...TRACK, info: { ...TRACK.info, length: 4500 } }, start);
+    await searches[0]?.answer(song("one"));
+    if (seekMs !== undefined) {
+      report(100);
+      await update({ positionMs: seekMs });
+    }
+    report(positionMs, seekMs === undefined ? 0 : 1);
+    await breakOff();
+    expect(searches).toHaveLength(count);
   });
 
   test("one that was shorter, and breaks off at its own end, has finished", async () => {

@@ -632,6 +632,30 @@ describe("the track of a source without audio", () => {
       }
     });
 
+    test.each([
+      ["nothing else", [], "sc"],
+      ["another song of a source that it may not use", [trackOf("bandcamp", { title: "Else" })], "sc"],
+      ["the same of a source that it may not use", [trackOf("bandcamp", { identifier: "b" })], "later"],
+    ])("what a limited key finds is a choice for all unless its limit decides: %s", async (_what, before, found) => {
+      allowed = ["spotify", "youtube", "soundcloud"];
+      const tracks = writeTracks([...before, trackOf("soundcloud", { identifier: "sc" })]);
+      answers.set("scsearch", { kind: "search", tracks });
+      expect(await find(TRACK)).toEqual(["soundcloud", "sc"]);
+      allowed = undefined;
+      answers.set("scsearch", search({ identifier: "later" }));
+      expect(await find(TRACK)).toEqual(["soundcloud", found]);
+    });
+
+    test("user data without a token decides nothing: a dead choice is forgotten, and the next one is kept", async () => {
+      const track = { ...TRACK, userData: { requester: { id: "42" }, "oauth-token": null } };
+      answers.set("scsearch", search({ identifier: "one" }, { identifier: "two" }));
+      expect(await find(track)).toEqual(["soundcloud", "one"]);
+      links.set("one", new NodeError("site-unavailable", "gone"));
+      expect(await find(track)).toEqual(["soundcloud", "two"]);
+      links.clear();
+      expect(await find(TRACK)).toEqual(["soundcloud", "two"]);
+    });
+
     test("user data goes to the site that is asked for a link", async () => {
       answers.set("scsearch", search({ identifier: "sc" }));
       await find({ ...TRACK, userData: { "oauth-token": "mine" } });
@@ -709,8 +733,8 @@ describe("the track of a source without audio", () => {
       const skipped = [
         `${start} dzisrc:%ISRC% is skipped: no source has this search prefix, or the source that has it is off. Turn that source on, or remove it`,
         `${start} spsearch:%QUERY% is skipped: spotify has no audio itself. Remove it`,
-        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
-        `${start} (a map) is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it. Remove it`,
+        `${start} https://x.example/%QUERY% is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it, of at most 200 characters. Remove it`,
+        `${start} (a map) is skipped: expected a search prefix, alone or with %ISRC%, %QUERY%, %TITLE%, %AUTHOR% or %ALBUM% behind it, of at most 200 characters. Remove it`,
       ];
       expect(lines.splice(0)).toEqual(skipped);
       expect(mirrors.mirrored).toEqual([{ name: "spotify", prefixes: ["scsearch"] }]);

@@ -118,7 +118,7 @@ describe("a built-in plugin", () => {
   test("a wrong option of a Lavalink plugin is left out with its path; one of the plugin itself turns it off", () => {
     const builtins = [builtin({ lavalinkOptions: [{ path: ["lavasrc", "songs"], names: ["limit"] }] })];
     const first = (text: string) => plan(text, { builtins })[0];
-    const warnings = ["plugins.lavasrc.songs.limit: expected a whole number from 1 to 50; the default is used"];
+    const warnings = ["plugins.lavasrc.songs.limit: expected a whole number from 1 to 50; it is left out"];
     const wrong = first("plugins.lavasrc.songs: { LIMIT: 51, other: 1 }");
     expect(wrong).toMatchObject({ problem: undefined, warnings });
     expect(wrong?.optionsOf("songs")).toEqual({});
@@ -126,6 +126,9 @@ describe("a built-in plugin", () => {
     expect(replaced).toMatchObject({ problem: undefined, warnings: [] });
     expect(replaced?.optionsOf("songs")).toEqual({ limit: "7" });
     for (const blank of ["''", "' '"]) {
+      const both = first(`plugins: { lavasrc.songs.limit: 9, songs.LIMIT: ${blank} }`);
+      expect(both).toMatchObject({ problem: undefined, warnings: [] });
+      expect(both?.optionsOf("songs")).toEqual({ limit: "9" });
       const songs = first(`plugins.lavasrc.songs.limit: ${blank}`);
       expect(songs).toMatchObject({ problem: undefined, warnings: [] });
       expect(songs?.optionsOf("songs")).toEqual({});
@@ -145,6 +148,20 @@ describe("a built-in plugin", () => {
     expect(songs).toMatchObject({ problem: undefined, warnings: [], settings: { ownProxyUrl: proxyUrl } });
   });
 
+  test.each([
+    "'http://192.0.2.7:3128'",
+    "['http://192.0.2.7:3128']",
+    "{ url: ['http://192.0.2.7:3128'] }",
+    "{ url: { host: 192.0.2.7 } }",
+    "{ url: 'socks5://192.0.2.7:1080' }",
+  ])("one that is written otherwise is named: %s", (text) => {
+    const builtins = [builtin({ lavalinkProxy: ["lavasrc", "songs", "proxy"] })];
+    const [songs] = plan(`plugins: { lavasrc.songs.proxy: ${text} }`, { builtins });
+    const warning =
+      "plugins.lavasrc.songs.proxy has no effect, as its url is not that of an HTTP proxy: set plugins.songs.proxy: http://user:password@host:port";
+    expect(songs).toMatchObject({ problem: undefined, warnings: [warning], settings: { ownProxyUrl: undefined } });
+  });
+
   test("a built-in plugin has the operator's options, also under Lavalink's names, and its own take precedence", () => {
     const options: BuiltinPlugin["options"] = ({ lavalink }) => ({
       Limit: lavalink("lavasrc", "songs", "playlist-limit") ?? "7",
@@ -152,6 +169,7 @@ describe("a built-in plugin", () => {
     const optionsOf = (text: string) => plan(text, { builtins: [builtin({ options })] })[0]?.optionsOf("songs");
     expect(optionsOf("{}")).toEqual({ Limit: "7" });
     expect(optionsOf("plugins.lavasrc.songs.playlistLimit: 9")).toEqual({ Limit: "9" });
+    expect(optionsOf("plugins.songs: { limit: '', site: '' }")).toEqual({ Limit: "7", site: "" });
     expect(optionsOf("plugins: { lavasrc: { songs: { playlistLimit: 9 } }, songs: { limit: 8 } }")).toEqual({
       limit: "8",
     });
@@ -216,7 +234,7 @@ describe("a built-in plugin", () => {
   ])("a built-in plugin is off with a fallback that is no list of search prefixes (%s)", (text) => {
     const [songs] = plan(`plugins.songs: { fallback: ${text} }`);
     expect(songs?.problem).toBe(
-      "plugins.songs: expected fallback to be at most 5 search prefixes or templates such as scsearch:%QUERY%",
+      "plugins.songs: expected fallback to be at most 5 search prefixes or templates such as scsearch:%QUERY%, each of at most 200 characters",
     );
   });
 

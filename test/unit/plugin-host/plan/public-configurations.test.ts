@@ -62,7 +62,7 @@ function noEffect(...paths: string[]): string {
 const ofSpotify = (name: string): string => `lavasrc.spotify.${name}`;
 
 function oddOption(path: string, expected: string): string {
-  return `warn: plugins.lavasrc.${path}: expected ${expected}; the default is used`;
+  return `warn: plugins.lavasrc.${path}: expected ${expected}; it is left out`;
 }
 
 function siteToAdd(name: string): string {
@@ -334,7 +334,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       oddOption("spotify.preferPartnerApi", "true or false"),
       oddOption("spotify.playlistLoadLimit", "a whole number from 0 to 100000"),
       oddOption("spotify.albumLoadLimit", "a whole number from 0 to 100000"),
-      /^warn: plugins\.lavasrc\.spotify\.customTokenEndpoint: expected the address of a server .*; the default is used$/,
+      /^warn: plugins\.lavasrc\.spotify\.customTokenEndpoint: expected the address of a server .*; it is left out$/,
       oddOption("applemusic.albumLoadLimit", "a whole number from 0 to 1000"),
       oddOption("tidal.searchLimit", "a whole number from 1 to 100"),
       "warn: plugins.lavasrc.jiosaavn.proxy has no effect, as its url is not that of an HTTP proxy: set plugins.jiosaavn.proxy: http://user:password@host:port",
