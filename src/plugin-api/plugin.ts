@@ -554,7 +554,7 @@ export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body ext
   /** The query parameters, none of them a group or a secret. Default: none. */
   readonly query?: Query;
   /** The members of the body. Default: no body is read. */
-  readonly body?: Body;
+  readonly body?: Body | undefined;
   /** True: the body is a JSON array, the value of the only member of `body`. Default: an object. */
   readonly isListBody?: boolean;
   /** Has 15 s. A SourceError is answered with its message: see `RouteAnswer`. Other errors are faults of the plugin. */
@@ -566,7 +566,7 @@ export interface PlayerRoute {
   /** Where it is not there, the answer is 404 (`Session not found`, `Player not found`). */
   readonly needs: "session" | "player";
   /** Instead of that 404: an empty answer of this status. */
-  readonly missingStatus?: 200 | 204;
+  readonly missingStatus?: 200 | 204 | undefined;
 }
 
 export interface RouteRequest<Query extends OptionSchema = OptionSchema, Body extends OptionSchema = OptionSchema> {
