@@ -1,10 +1,12 @@
 // lavalink-client, unmodified, checks the sources that a node announces before it sends requests: all sources that the
-// node plays pass, and so do those for searches of several kinds and lyrics.
+// node plays pass, and so do those for searches of several kinds, lyrics
+// and SponsorBlock.
 
 import { once } from "node:events";
 import { LavalinkManager, type LavalinkNode, type SearchPlatform, type Track } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { lrclibEntry } from "../../../lab/sites/lrclib.ts";
+import { chapterEntry, sponsorEntry } from "../../../lab/sites/sponsorblock.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
 
@@ -82,4 +84,33 @@ it("lavalink-client gets the lyrics of a track, and of the track of its player",
   expect(await node().lyrics.get(track)).toMatchObject(lyrics);
   await node().updatePlayer({ guildId: GUILD, playerOptions: { track: { encoded: track.encoded ?? "" } } });
   expect(await node().lyrics.getCurrent(GUILD)).toMatchObject(lyrics);
+});
+
+it("lavalink-client sets categories of SponsorBlock, subscribes to lyrics, and passes on their events", async () => {
+  const guildId = "100000000000000056";
+  const player = manager.createPlayer({ guildId, voiceChannelId: "1" });
+  const heard: unknown[] = [];
+  manager.on("SegmentsLoaded", (_player, _track, { segments }) => heard.push(segments));
+  manager.on("ChaptersLoaded", (_player, _track, { chapters }) => heard.push(chapters));
+  manager.on("LyricsFound", (_player, _track, { lyrics }) => heard.push(lyrics.provider));
+  const { tracks } = await node().search({ query: "first song" }, USER);
+  const { info, encoded } = tracks[0] as Track; // loaded, so no UnresolvedTrack
+  all.sites.each.sponsorblock.setVideo(info.identifier, [sponsorEntry(), chapterEntry("Refrain", [60, 90])]);
+
+  await player.setSponsorBlock(["sponsor", "intro"]);
+  expect(await player.getSponsorBlock()).toEqual(["sponsor", "intro"]);
+  await node().updatePlayer({ guildId, playerOptions: { paused: true } });
+  await player.subscribeLyrics();
+  await node().updatePlayer({ guildId, playerOptions: { track: { encoded: encoded ?? "" } } });
+  await expect.poll(() => heard).toHaveLength(3);
+  expect(heard).toEqual(
+    expect.arrayContaining([
+      [{ category: "sponsor", start: 12_500, end: 31_000 }],
+      [{ name: "Refrain", start: 60_000, end: 90_000, duration: 30_000 }],
+      "LRCLIB",
+    ]),
+  );
+  await player.deleteSponsorBlock();
+  await expect(player.getSponsorBlock()).resolves.toMatchObject({ status: 404, message: "Guild not found" });
+  await player.unsubscribeLyrics();
 });
