@@ -27,8 +27,8 @@ export class Skipper {
   readonly #host: SponsorBlockHost;
   readonly #defaults: readonly Category[];
   readonly #source: VideoPartsSource;
-  /** The last look-up of each player that is under way: earlier ones have no effect. */
-  readonly #lookUps = new Map<string, symbol>();
+  /** The last load of each player that is under way: earlier ones have no effect. */
+  readonly #loads = new Map<string, symbol>();
 
   /** Throws for categories that there are not. */
   constructor(host: SponsorBlockHost) {
@@ -60,21 +60,21 @@ export class Skipper {
   /** Looks for the segments of what plays, and has them skipped. */
   async #follow(guild: Guild, reason: "trackStarted" | "trackMirrored" | "categories"): Promise<void> {
     const key = `${guild.sessionId} ${guild.guildId}`;
-    const lookUp = Symbol(key);
-    this.#lookUps.set(key, lookUp);
+    const load = Symbol(key);
+    this.#loads.set(key, load);
     try {
       const player = this.#player(guild);
       const before = await this.#stateOf(player);
       if (before === undefined) return;
       const parts = await this.#find(before);
-      if (this.#lookUps.get(key) !== lookUp) return;
+      if (this.#loads.get(key) !== load) return;
       // A new track has no markers yet.
       if (parts === NO_PARTS && reason === "trackStarted") return;
       const now = await this.#stateOf(player);
       const isSame = now?.playing.playId === before.playing.playId && now.videoId === before.videoId;
-      if (isSame && this.#lookUps.get(key) === lookUp) await this.#set(player, now, parts);
+      if (isSame && this.#loads.get(key) === load) await this.#set(player, now, parts);
     } finally {
-      if (this.#lookUps.get(key) === lookUp) this.#lookUps.delete(key);
+      if (this.#loads.get(key) === load) this.#loads.delete(key);
     }
   }
 

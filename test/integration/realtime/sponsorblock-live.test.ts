@@ -12,7 +12,7 @@ import { MusicCall } from "../../support/music-call.ts";
 import { startSiteTestEnvironment } from "../../support/site-test-environment.ts";
 
 const VIDEO = "song0000001";
-/** Seconds, long after the look-up has been answered. */
+/** Seconds, long after the segments are loaded. */
 const SPONSOR = [4, 8.5] as const;
 const PACKETS_PER_SECOND = 50;
 /** 40 ms. */
@@ -50,7 +50,7 @@ it("a listener does not hear a sponsor, within 40 ms, and the client is told of 
   const call = await MusicCall.join(env, { daveVersion: 0 });
   const path = `/v4/sessions/${call.bot.sessionId}/players/${call.guildId}`;
   const ask = async (method: string, rest: string, body?: object) => {
-    const answer = await call.bot.request<{ message?: string }>(method, `${path}${rest}`, body && { body });
+    const answer = await call.bot.request<{ message?: string }>(method, `${path}${rest}`, body);
     return [answer.status, answer.body?.message ?? answer.body];
   };
   expect(await ask("GET", "/sponsorblock/categories")).toEqual([404, "Guild not found"]);
@@ -89,7 +89,7 @@ it("a listener does not hear a sponsor, within 40 ms, and the client is told of 
 it("routes below players say what is not there as Lavalink's plugins do", async () => {
   const bot = await env.connectBot();
   const ask = async (method: string, path: string, body?: object) => {
-    const answer = await bot.request<{ message?: string }>(method, path, body && { body });
+    const answer = await bot.request<{ message?: string }>(method, path, body);
     return [answer.status, answer.body?.message];
   };
   const [own, gone] = [`/v4/sessions/${bot.sessionId}/players/7`, "/v4/sessions/gone/players/7"];

@@ -139,7 +139,7 @@ describe("categories", () => {
     expect(markers).toEqual([]);
   });
 
-  test("that are set while a look-up is under way count, and its segments are told once", async () => {
+  test("that are set while segments load count, and the segments are told once", async () => {
     site.setVideo(VIDEO, [sponsorEntry(), sponsorEntry({ category: "intro", segment: [0, 5] })]);
     await startTrack();
     await serve("PUT", ["intro"]);
