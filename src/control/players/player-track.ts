@@ -120,7 +120,7 @@ export class PlayerTrack {
     sendPlayerUpdate();
     sendPlayerUpdate();
     this.start();
-    if (this.#loaded === loaded) this.#tell(loaded, { type: "trackStarted" });
+    this.#tell(loaded, { type: "trackStarted" });
   }
 
   /** The track of the intent becomes the loaded one. */
@@ -331,7 +331,8 @@ export class PlayerTrack {
   }
 
   #playing({ track, mirror }: LoadedTrack): OwnPlaying {
-    return { playId: this.#playId, track, mirror: mirror?.track };
+    // What a client has stored with it may be large, and is nobody's business.
+    return { playId: this.#playId, track: { ...track, userData: {} }, mirror: mirror?.track };
   }
 
   #sendStop(): void {

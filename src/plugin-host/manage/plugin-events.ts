@@ -9,8 +9,11 @@ import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import type { InstalledPlugin } from "./installed-plugin.ts";
 
-/** Events that wait for one plugin. One more, and the oldest of the owner with most of them is dropped. */
+/** Events that wait for one plugin. Beyond either bound the oldest of the owner with most of them is dropped. */
 const WAITING_MAX = 2000;
+const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+/** An event without its tracks. */
+const EVENT_SIZE_BYTES = 500;
 /** Events of one message to its thread. */
 const BATCH_MAX = 100;
 const TIMEOUT_MS = 15_000;
@@ -59,6 +62,7 @@ class EventQueue {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #waiting: ToldEvent[] = [];
+  #sizeBytes = 0;
   #isSending = false;
   /** Some were, since the thread took all that waited. */
   #areDropped = false;
@@ -72,23 +76,35 @@ class EventQueue {
 
   push(told: ToldEvent): void {
     this.#waiting.push(told);
-    if (this.#waiting.length > WAITING_MAX) {
-      const dropped = greediest(this.#waiting.toReversed(), ({ owner }) => owner);
-      this.#waiting = this.#waiting.filter((waiting) => waiting !== dropped);
-      this.#onDropped("it does not take them fast enough, or its thread is lost");
-    }
+    this.#sizeBytes += sizeOf(told);
+    while (this.#waiting.length > WAITING_MAX || this.#sizeBytes > WAITING_BYTES_MAX) this.#dropOne();
     if (!this.#isSending) void this.#send();
   }
 
   close(): void {
-    this.#waiting = [];
+    this.#clear();
     this.#closing.abort();
+  }
+
+  #clear(): void {
+    this.#waiting = [];
+    this.#sizeBytes = 0;
+  }
+
+  #dropOne(): void {
+    const isFull = this.#waiting.length > WAITING_MAX;
+    const dropped = greediest(this.#waiting.toReversed(), ({ owner }) => owner, isFull ? undefined : sizeOf);
+    if (dropped === undefined) return;
+    this.#waiting = this.#waiting.filter((waiting) => waiting !== dropped);
+    this.#sizeBytes -= sizeOf(dropped);
+    this.#onDropped("it does not take them fast enough, or its thread is lost");
   }
 
   async #send(): Promise<void> {
     this.#isSending = true;
     while (this.#waiting.length > 0) {
       const events = this.#waiting.splice(0, BATCH_MAX);
+      this.#sizeBytes -= events.reduce((sum, told) => sum + sizeOf(told), 0);
       if (!(await this.#tell(events))) await pause(this.#clock, RETRY_MS, this.#closing.signal);
     }
     this.#areDropped = false;
@@ -100,14 +116,17 @@ class EventQueue {
     const { runner } = this.#plugin;
     const { signal } = this.#closing;
     if (runner.state === "resting") {
-      this.#waiting.unshift(...events);
+      for (const told of events.toReversed()) {
+        this.#waiting.unshift(told);
+        this.#sizeBytes += sizeOf(told);
+      }
       return false;
     }
     try {
       await runner.request({ type: "events", owner: NODE, events }, { signal, timeoutMs: TIMEOUT_MS });
       return true;
     } catch (error) {
-      if (runner.state === "off") this.#waiting = [];
+      if (runner.state === "off") this.#clear();
       else if (!signal.aborted) this.#onDropped(error instanceof Error ? error.message : String(error));
       return false;
     }
@@ -120,4 +139,11 @@ class EventQueue {
     const message = "events for a plugin dropped; perhaps more are until it has caught up";
     this.#logger.warn(message, { plugin: this.#plugin.name, reason });
   }
+}
+
+function sizeOf({ event }: ToldEvent): number {
+  if (!("track" in event)) return EVENT_SIZE_BYTES;
+  const length = event.track.encoded.length + (event.mirror?.encoded.length ?? 0);
+  // The encoded text and the texts that it was made of.
+  return EVENT_SIZE_BYTES + length * 4;
 }

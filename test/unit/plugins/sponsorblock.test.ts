@@ -6,6 +6,7 @@ import sponsorblock from "../../../plugins/sponsorblock/plugin.ts";
 import type { OwnNodeEvent, PlayerWish, WishResults } from "../../../src/bridge/plugin-players.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
 import type { Json, MarkerEvent, TrackMarker } from "../../../src/plugin-api/plugin.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench } from "../../support/plugin-bench.ts";
 import { buildTrack } from "../../support/track-builder.ts";
 
@@ -222,6 +223,21 @@ describe("asking", () => {
     await startTrack();
     await untilSet();
     expect(sent()).toHaveLength(1);
+  });
+
+  test("a server that does not answer is given up after 4 s, and then left alone", async () => {
+    const clock = new FakeClock();
+    bench.close();
+    bench = await PluginBench.start(sponsorblock, { hosts: site.hosts, players: carryOut, clock });
+    site.fail("hang");
+    await serve("PUT", ["sponsor"]);
+    await expect.poll(() => site.requests.length).toBe(1);
+    clock.advance(4000);
+    await untilSet();
+    await serve("PUT", ["sponsor"]);
+    await untilSet(2);
+    expect(site.requests).toHaveLength(1);
+    expect(markers).toEqual([]);
   });
 
   test.each<[string, Parameters<SponsorBlockSite["fail"]>[0]]>([

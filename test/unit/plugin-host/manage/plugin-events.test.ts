@@ -9,6 +9,7 @@ import { Plugins } from "../../../../src/plugin-host/manage/plugins.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { type FakePluginThread, FakePluginThreads, manifestOf } from "../../../support/fake-plugin-threads.ts";
 import { settle } from "../../../support/fake-workers.ts";
+import { buildTrack } from "../../../support/track-builder.ts";
 
 const OWNER = ["key bot", "key bot, user 1"];
 
@@ -101,6 +102,20 @@ test("while a thread takes none, the oldest of the client with most are dropped,
   expect(numbers).toHaveLength(1 + 2000);
   expect(numbers.slice(0, 3)).toEqual([1, 10_001, 12]);
   expect(lines).toEqual(["events for a plugin dropped; perhaps more are until it has caught up"]);
+});
+
+test("large tracks of one client do not push out the events of others", async () => {
+  create();
+  tell(1, 1);
+  await settle();
+  tell(2, 1, ["key other"]);
+  const track = { ...buildTrack(), encoded: "x".repeat(1024 * 1024) };
+  for (let number = 3; number < 23; number++) {
+    const { sessionId, guildId } = { sessionId: "s", guildId: String(number) };
+    events.tell({ type: "trackStarted", sessionId, guildId, playId: number, track, mirror: undefined }, OWNER);
+  }
+  for (let batch = 0; batch < 3; batch++) await thread().reply({ kind: "told" });
+  expect(told()).toEqual([1, 2, 16, 17, 18, 19, 20, 21, 22]);
 });
 
 test("events wait while a lost thread rests, and those that were on their way are dropped with one line", async () => {
