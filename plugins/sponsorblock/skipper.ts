@@ -67,7 +67,6 @@ export class Skipper {
       const before = await this.#stateOf(player);
       if (before === undefined) return;
       const parts = await this.#find(before);
-      if (this.#loads.get(key) !== load) return;
       // A new track has no markers yet.
       if (parts === NO_PARTS && reason === "trackStarted") return;
       const now = await this.#stateOf(player);

@@ -63,7 +63,7 @@ export class LyricsSubscriptions {
     const subscription = { session, player, isSourceSkipped, loading: new AbortController(), sizeBytes: 0 };
     this.#byPlayer.set(player, subscription);
     const { playing } = player.state;
-    if (playing !== undefined) void this.#send(subscription, playing);
+    if (playing !== undefined) void this.#send(subscription, playing.track);
   }
 
   /** Sends nothing more; without any effect where there is no subscription. */
@@ -84,7 +84,7 @@ export class LyricsSubscriptions {
     const subscription = player && this.#byPlayer.get(player);
     if (subscription === undefined) return;
     end(subscription);
-    if (event.type === "trackStarted") void this.#send(subscription, event);
+    if (event.type === "trackStarted") void this.#send(subscription, event.track);
   }
 
   #forget({ sessionId, guildId }: { readonly sessionId: string; readonly guildId: string }): void {
@@ -96,13 +96,11 @@ export class LyricsSubscriptions {
   }
 
   /** Loads the lyrics, sends them or that there are none, and then each line at its time. */
-  async #send(
-    subscription: Subscription,
-    { playId, track }: { readonly playId: number; readonly track: Track },
-  ): Promise<void> {
-    const { player, loading } = subscription;
+  async #send(subscription: Subscription, track: Track): Promise<void> {
+    const { loading } = subscription;
     const found = await this.#find(subscription, track);
-    if (loading.signal.aborted || player.state.playing?.playId !== playId) return;
+    // The track is over, or the subscription.
+    if (loading.signal.aborted) return;
     const lyrics = found === undefined ? undefined : lyricsToJson(found);
     const lines = lyrics?.lines ?? [];
     if (lyrics === undefined || lines.length === 0) {

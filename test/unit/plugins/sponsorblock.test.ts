@@ -23,11 +23,13 @@ let kept: Json | undefined;
 let playing: NonNullable<NonNullable<WishResults["state"]>["player"]>["playing"];
 let markers: readonly TrackMarker[] | undefined;
 let setCount: number;
+/** How often the plugin has asked for the state. */
+let stateCount: number;
 
 beforeEach(async () => {
   site = await SponsorBlockSite.start();
   site.setVideo(VIDEO, [sponsorEntry()]);
-  [kept, markers, setCount] = [["sponsor"], undefined, 0];
+  [kept, markers, setCount, stateCount] = [["sponsor"], undefined, 0, 0];
   playing = { playId: 1, track: TRACK, mirror: undefined, positionMs: 0 };
   await start();
 });
@@ -42,6 +44,7 @@ async function start(options: PlainTree = {}): Promise<void> {
 }
 
 function carryOut(wish: PlayerWish): WishResults[keyof WishResults] {
+  if (wish.kind === "state") stateCount++;
   if (wish.kind === "state") return { kept, player: { isPaused: false, volume: 100, playing } };
   if (wish.kind === "keep") kept = wish.json === undefined ? undefined : JSON.parse(wish.json);
   if (wish.kind !== "setMarkers") return true;
@@ -208,6 +211,20 @@ describe("asking", () => {
     await bench.tell(trackEvent("trackMirrored"));
     await untilSet(2);
     expect(markers).toEqual([]);
+  });
+
+  test("segments that come when another video plays under the track's name are not set", async () => {
+    const mirror = buildTrack({ sourceName: "youtube", identifier: "anotherone0" });
+    const restore = site.fail(() => {
+      playing = { playId: 1, track: TRACK, mirror, positionMs: 0 };
+      return site.answer(site.requests.at(-1) ?? expect.fail()) ?? {};
+    });
+    await startTrack();
+    await expect.poll(() => playing?.mirror).toBe(mirror);
+    restore();
+    await expect.poll(() => stateCount).toBe(2);
+    await settled();
+    expect(setCount).toBe(0);
   });
 
   test("segments that come when another track plays are not set", async () => {

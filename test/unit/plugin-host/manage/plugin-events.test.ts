@@ -131,6 +131,15 @@ test("events wait while a lost thread rests, and those that were on their way ar
   await settle();
   expect(threads.started).toHaveLength(2);
   expect(told()).toEqual([1, 2, 3]);
+  thread().exit(1);
+  await settle();
+  tell(4, 1);
+  for (let second = 0; second < 4; second++) {
+    clock.advance(1000);
+    await settle();
+  }
+  expect(threads.started).toHaveLength(3);
+  expect(told()).toEqual([1, 2, 3, 4]);
   expect(lines.filter((line) => line.startsWith("events for a plugin dropped"))).toHaveLength(1);
 });
 
