@@ -28,7 +28,7 @@ const ROUTE = {
 } as const;
 
 export const CATEGORIES_BODY = {
-  categories: { type: "texts", meaning: `categories to skip: ${CATEGORIES.join(", ")}` },
+  categories: { type: "texts", names: CATEGORIES, meaning: "categories to skip" },
 } as const;
 
 export const SPONSORBLOCK_MANIFEST = {
@@ -42,8 +42,9 @@ export const SPONSORBLOCK_MANIFEST = {
     },
     categories: {
       type: "texts",
+      names: CATEGORIES,
       default: [],
-      meaning: `categories that are skipped for players whose client has set none: ${CATEGORIES.join(", ")}`,
+      meaning: "categories that are skipped for players whose client has set none",
     },
   },
   sources: [],

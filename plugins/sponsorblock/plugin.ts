@@ -2,7 +2,7 @@
 
 import { API_VERSION, definePlugin, type RouteAnswer } from "../../src/plugin-api/plugin.ts";
 import { CATEGORIES_BODY, CATEGORIES_PATH, SPONSORBLOCK_MANIFEST } from "./manifest.ts";
-import { readCategories, Skipper } from "./skipper.ts";
+import { categoriesOf, Skipper } from "./skipper.ts";
 
 const { name, version, config, aliases, routes } = SPONSORBLOCK_MANIFEST;
 
@@ -31,9 +31,7 @@ export default definePlugin({
       path: CATEGORIES_PATH,
       body: CATEGORIES_BODY,
       handle: async ({ segments, body }) => {
-        const { categories, problem } = readCategories(body.categories);
-        if (problem !== undefined) return { status: 400, message: problem };
-        await skipper.setCategories(guildOf(segments), categories);
+        await skipper.setCategories(guildOf(segments), categoriesOf(body.categories));
         return EMPTY;
       },
     });

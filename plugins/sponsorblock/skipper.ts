@@ -30,12 +30,9 @@ export class Skipper {
   /** The last load of each player that is under way: earlier ones have no effect. */
   readonly #loads = new Map<string, symbol>();
 
-  /** Throws for categories that there are not. */
   constructor(host: SponsorBlockHost) {
     this.#host = host;
-    const { categories, problem } = readCategories(host.options.categories);
-    if (problem !== undefined) throw new Error(`plugins.sponsorblock.categories: ${problem}`);
-    this.#defaults = categories;
+    this.#defaults = categoriesOf(host.options.categories);
     this.#source = new VideoPartsSource(host);
   }
 
@@ -140,17 +137,9 @@ interface Found {
   readonly categories: readonly Category[];
 }
 
-/** `problem`: what is wrong with them. */
-export function readCategories(names: readonly string[]): {
-  readonly categories: readonly Category[];
-  readonly problem: string | undefined;
-} {
-  const lower = [...new Set(names.map((name) => name.toLowerCase()))];
-  const unknown = lower.find((name) => !CATEGORIES.some((category) => category === name));
-  const shown = unknown?.slice(0, 40);
-  const problem =
-    shown === undefined ? undefined : `there is no category "${shown}"; there are ${CATEGORIES.join(", ")}`;
-  return { categories: CATEGORIES.filter((category) => lower.includes(category)), problem };
+/** Each once. */
+export function categoriesOf(names: readonly string[]): readonly Category[] {
+  return CATEGORIES.filter((category) => names.includes(category));
 }
 
 function keptCategories(state: GuildState | undefined): readonly Category[] | undefined {

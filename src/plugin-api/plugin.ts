@@ -61,7 +61,7 @@ interface Described {
  * - `integer`, `number`: from `min` to `max`.
  * - `flag`: true or false.
  * - `choice`: one of `names`.
- * - `texts`: a list of strings.
+ * - `texts`: a list of strings; with `names`, of these.
  */
 export type OptionType =
   | (Described & {
@@ -77,7 +77,7 @@ export type OptionType =
     })
   | (Described & { readonly type: "flag"; readonly default?: boolean })
   | (Described & { readonly type: "choice"; readonly names: readonly string[]; readonly default?: string })
-  | (Described & { readonly type: "texts"; readonly default?: readonly string[] })
+  | (Described & { readonly type: "texts"; readonly default?: readonly string[]; readonly names?: readonly string[] })
   /** Nested options. */
   | (Described & { readonly type: "group"; readonly members: OptionSchema })
   /** A list of groups, at most 100. */
@@ -610,7 +610,7 @@ interface OfPlayer {
   readonly guildId: string;
 }
 
-export interface PlayerEvent extends OfPlayer {
+interface PlayerEvent extends OfPlayer {
   readonly type: "playerCreated" | "playerDestroyed";
 }
 

@@ -208,7 +208,7 @@ function memberSchema(option: OptionType): Record<string, unknown> {
     case "named":
       return { type: "object", additionalProperties: schemaOf(option.members), description };
     case "texts":
-      return { type: "array", items: { type: "string" }, description };
+      return { type: "array", items: { type: "string", ...(option.names && { enum: option.names }) }, description };
     case "integer":
     case "number":
       return { type: option.type, minimum: option.min, maximum: option.max, description };
