@@ -15,6 +15,9 @@ import { CATEGORIES, type Category } from "./manifest.ts";
 import { type Chapter, NO_PARTS, readNote, type Segment, type VideoParts } from "./segments.ts";
 import { type SponsorBlockHost, VideoPartsSource, videoIdOf } from "./video-parts.ts";
 
+/** After a seek or a jump, until the player knows its position. */
+const POSITION_AFTER_MS = 300;
+
 /** A guild of a session. */
 interface Guild {
   readonly sessionId: string;
@@ -102,7 +105,8 @@ export class Skipper {
     if (chapters.length > 0) this.#send(player, "ChaptersLoaded", { chapters: chapters.map(chapterJson) });
   }
 
-  async #onMarker({ note, outcome, playId, ...guild }: MarkerEvent): Promise<void> {
+  async #onMarker(event: MarkerEvent): Promise<void> {
+    const { note, outcome, ...guild } = event;
     const part = readNote(note);
     if (part === undefined || outcome === "removed") return;
     if (part.segment !== undefined) {
@@ -112,11 +116,15 @@ export class Skipper {
     }
     const { chapter } = part;
     // A seek passes over chapters of which nothing is heard.
-    const isHeard = outcome === "reached" || (await this.#isHeard(guild, playId, chapter));
+    const isHeard = outcome === "reached" || (await this.#isHeard(event, chapter));
     if (isHeard) this.#send(guild, "ChapterStarted", { chapter: chapterJson(chapter) });
   }
 
-  async #isHeard(guild: Guild, playId: number, { start, end }: Chapter): Promise<boolean> {
+  async #isHeard({ playId, epochMs, ...guild }: MarkerEvent, { start, end }: Chapter): Promise<boolean> {
+    const { clock, signal } = this.#host;
+    const waitMs = Math.max(0, epochMs - clock.now()) + POSITION_AFTER_MS;
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+    if (signal.aborted) return false;
     const playing = (await this.#player(guild).state())?.player?.playing;
     return playing?.playId === playId && playing.positionMs >= start && playing.positionMs < end;
   }
