@@ -86,6 +86,23 @@ it("a listener does not hear a sponsor, within 40 ms, and the client is told of 
   await call.leave();
 });
 
+it("a sponsor is left out at 1.25 times the speed, too, and the end time stays", async () => {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
+  await call.bot.request("PUT", `/v4/sessions/${call.bot.sessionId}/players/${call.guildId}/sponsorblock/categories`, [
+    "sponsor",
+  ]);
+  const { encoded } = await firstFound(call.bot, VIDEO);
+  const [rate, endTime] = [1.25, 10_000];
+  await call.update({ track: { encoded }, endTime, filters: { timescale: { speed: rate } } });
+  expect(await call.ended()).toMatchObject({ reason: "finished" });
+  await call.untilSilent();
+  expect(call.eventTypes).toEqual(["TrackStartEvent", "SegmentsLoaded", "SegmentSkipped", "TrackEndEvent"]);
+  const heardMs = endTime - (SPONSOR[1] - SPONSOR[0]) * 1000;
+  const frameCount = ((heardMs / 1000) * PACKETS_PER_SECOND) / rate;
+  expect(Math.abs(call.audio.length - frameCount)).toBeLessThanOrEqual(PACKETS_OFF_MAX);
+  await call.leave();
+});
+
 it("routes below players say what is not there as Lavalink's plugins do", async () => {
   const bot = await env.connectBot();
   const ask = async (method: string, path: string, body?: object) => {
