@@ -14,6 +14,8 @@ import { startSiteTestEnvironment } from "../../support/site-test-environment.ts
 const VIDEO = "song0000001";
 /** Seconds, long after the segments are loaded. */
 const SPONSOR = [4, 8.5] as const;
+/** Up to the end of the video. */
+const OUTRO = [12, 213] as const;
 const PACKETS_PER_SECOND = 50;
 /** 40 ms. */
 const PACKETS_OFF_MAX = 2;
@@ -31,6 +33,7 @@ beforeAll(async () => {
   sponsorblock.setVideo(VIDEO, [
     sponsorEntry({ segment: SPONSOR }),
     sponsorEntry({ segment: [0, 2], category: "intro" }),
+    sponsorEntry({ segment: OUTRO, category: "outro" }),
   ]);
   lrclib.entries.push(
     lrclibEntry(5, { trackName: "First song", artistName: "Artist", duration: 213, syncedLyrics: LINES }),
@@ -100,6 +103,21 @@ it("a sponsor is left out at 1.25 times the speed, too, and the end time stays",
   const heardMs = endTime - (SPONSOR[1] - SPONSOR[0]) * 1000;
   const frameCount = ((heardMs / 1000) * PACKETS_PER_SECOND) / rate;
   expect(Math.abs(call.audio.length - frameCount)).toBeLessThanOrEqual(PACKETS_OFF_MAX);
+  await call.leave();
+});
+
+it("an intro at the start is skipped, and an outro up to the end ends the track", async () => {
+  const call = await MusicCall.join(env, { daveVersion: 0 });
+  const path = `/v4/sessions/${call.bot.sessionId}/players/${call.guildId}/sponsorblock/categories`;
+  await call.bot.request("PUT", path, ["intro", "outro"]);
+  const { encoded } = await firstFound(call.bot, VIDEO);
+  await call.update({ track: { encoded } });
+  expect(await call.ended()).toMatchObject({ reason: "finished" });
+  await call.untilSilent();
+  const skipped = call.bot.events("SegmentSkipped").map(({ segment }) => (segment as { category: string }).category);
+  expect(skipped).toEqual(["intro", "outro"]);
+  const last = packetNumbers(call.audio).at(-1) ?? 0;
+  expect(Math.abs(last + 1 - OUTRO[0] * PACKETS_PER_SECOND)).toBeLessThanOrEqual(PACKETS_OFF_MAX);
   await call.leave();
 });
 
