@@ -27,8 +27,8 @@ export const ALBUM_FIELDS = [
 /** The `userAgent` of plugins whose sites answer browsers. */
 export const FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
-/** `searchProviders`, `lyricsProviders`: those that `setup` registers, in that order. */
-export interface BuiltinManifest extends Pick<ExtensionManifests, "searchProviders" | "lyricsProviders"> {
+/** The extensions are those that `setup` registers, in that order. */
+export interface BuiltinManifest extends ExtensionManifests {
   readonly name: string;
   readonly version: string;
   readonly config: OptionSchema;

@@ -17,6 +17,7 @@ import { PODCASTS_MANIFEST } from "./podcasts/manifest.ts";
 import { RADIO_MANIFEST } from "./radio/manifest.ts";
 import { SOUNDCLOUD_MANIFEST } from "./soundcloud/manifest.ts";
 import { SPEECH_MANIFEST } from "./speech/manifest.ts";
+import { SPONSORBLOCK_MANIFEST } from "./sponsorblock/manifest.ts";
 import { SPOTIFY_MANIFEST } from "./spotify/manifest.ts";
 import { SUBSONIC_MANIFEST } from "./subsonic/manifest.ts";
 import { TIDAL_MANIFEST } from "./tidal/manifest.ts";
@@ -194,6 +195,12 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
       isConfigured ||
       isTrue(lavalink("lavasrc", "lyrics-sources", "lrcLib")) ||
       LYRICS_PLUGINS.some((name) => config.plugins.javaNames.includes(name)),
+  },
+  {
+    manifest: SPONSORBLOCK_MANIFEST,
+    rank: "middle",
+    module: "sponsorblock/plugin.js",
+    isOn: ({ config, isConfigured }) => isConfigured || config.plugins.javaNames.includes("sponsorblock-plugin"),
   },
   {
     manifest: YTDLP_MANIFEST,

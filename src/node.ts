@@ -2,10 +2,11 @@
 // all of them. Main thread.
 
 import type { Server } from "node:http";
+import type { OwnNodeEvent, OwnTrackEvent } from "./bridge/plugin-players.ts";
 import { readBuildInfo } from "./build-info.ts";
 import type { NodeConfig } from "./config/node-config.ts";
 import type { ShownConfig } from "./config/shown-config.ts";
-import { keyOf } from "./control/access/account.ts";
+import { keyOf, ownerOf } from "./control/access/account.ts";
 import { allowedSources } from "./control/access/identity.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
@@ -19,6 +20,8 @@ import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
 import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
+import { LyricsSubscriptions } from "./control/sessions/lyrics-subscriptions.ts";
+import { PluginPlayers } from "./control/sessions/plugin-players.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { Mirrors } from "./control/sources/mirrors.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
@@ -45,6 +48,7 @@ import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
 import { LyricsProviders } from "./plugin-host/manage/lyrics-providers.ts";
 import { NodeSources } from "./plugin-host/manage/node-sources.ts";
+import { PluginEvents } from "./plugin-host/manage/plugin-events.ts";
 import { PluginFilters } from "./plugin-host/manage/plugin-filters.ts";
 import { PluginRest } from "./plugin-host/manage/plugin-rest.ts";
 import { Plugins } from "./plugin-host/manage/plugins.ts";
@@ -123,6 +127,8 @@ export interface Node {
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
+  /** Before the sessions: no plugin's thread is to be started for their ends. */
+  readonly pluginEvents: PluginEvents;
   readonly sessions: Sessions;
   /** After the sessions, whose players report their last incidents. */
   readonly sharedIncidents: SharedIncidents;
@@ -253,6 +259,11 @@ async function buildParts(
   const deadlyTracks = new DeadlyTracks();
   const sharedIncidents = new SharedIncidents({ clock, logger });
   const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
+  const pluginEvents = new PluginEvents({ plugins: () => plugins.working, clock, logger });
+  const tell = (event: OwnNodeEvent, owner: Owner): void => {
+    lyricsSubscriptions.onEvent(event);
+    pluginEvents.tell(event, owner);
+  };
   const sessions = new Sessions({
     clock,
     random,
@@ -260,12 +271,19 @@ async function buildParts(
     limitsOf,
     readNodeStats: () => withOverload(stats.read(), workers.load),
     onOpened: () => workers.wake(),
+    onEvent: tell,
     createPlayer: (options) => {
       const onFilterFault = (fault: FilterFaultReport) => pluginFilters.onFault(fault);
       const shared = { tracks, mirrors, updateTimer, deadlyTracks, sharedIncidents, onFilterFault };
-      return new Player({ ...options, ...shared, workers, clock, logger, voiceConnectTimeoutMs });
+      const { sessionId, guildId, account, userId } = options;
+      const owner = ownerOf(account, `user ${userId}`);
+      const onTrackEvent = (event: OwnTrackEvent) => tell({ ...event, sessionId, guildId }, owner);
+      return new Player({ ...options, ...shared, onTrackEvent, workers, clock, logger, voiceConnectTimeoutMs });
     },
   });
+  const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
+  const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
+  plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
@@ -337,6 +355,7 @@ async function buildParts(
     sources,
     searches,
     lyrics,
+    lyricsSubscriptions,
     pluginRest: new PluginRest(() => plugins.working),
     readInfo,
     readLoad,
@@ -358,6 +377,7 @@ async function buildParts(
   return {
     dashboard,
     keyFile,
+    pluginEvents,
     sessions,
     sharedIncidents,
     api,
@@ -451,11 +471,12 @@ async function closeParts(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const { dashboard, keyFile, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
-  const { codecs, plugins, metrics } = parts;
+  const { codecs, plugins, metrics, pluginEvents } = parts;
   const closeAll = async () => {
     for (const part of [
       dashboard,
       keyFile,
+      pluginEvents,
       sessions,
       sharedIncidents,
       api,

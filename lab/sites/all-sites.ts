@@ -14,6 +14,7 @@ import { PodcastSites } from "./podcasts.ts";
 import { RadioBrowserSite } from "./radio-browser.ts";
 import { SoundCloudSite } from "./soundcloud.ts";
 import { SpeechSites } from "./speech.ts";
+import { SponsorBlockSite } from "./sponsorblock.ts";
 import { SpotifySite, spotifyId } from "./spotify.ts";
 import { SubsonicSite } from "./subsonic.ts";
 import { TidalSite } from "./tidal.ts";
@@ -82,6 +83,7 @@ interface FakeSites {
   readonly jiosaavn: JioSaavnSite;
   readonly audius: AudiusSite;
   readonly lrclib: LrclibSite;
+  readonly sponsorblock: SponsorBlockSite;
   readonly ytdlp: FakeYtDlp;
 }
 
@@ -108,6 +110,7 @@ export class AllSites {
       jiosaavn: await JioSaavnSite.start(),
       audius: await AudiusSite.start(),
       lrclib: await LrclibSite.start(),
+      sponsorblock: await SponsorBlockSite.start(),
       ytdlp: await FakeYtDlp.start(),
     });
   }
@@ -119,7 +122,7 @@ export class AllSites {
 
   /** Arguments for the node. */
   get args(): readonly string[] {
-    const { youtube, twitch, speech, subsonic, jellyfin, tidal, lrclib, ytdlp } = this.each;
+    const { youtube, twitch, speech, subsonic, jellyfin, tidal, lrclib, sponsorblock, ytdlp } = this.each;
     const hosts = Object.values(this.each).map((site) => ("hosts" in site ? site.hosts : {}));
     return [
       ...Object.entries(Object.assign({}, ...hosts)).map(([host, url]) => `--tonearm.hosts.${host}=${url}`),
@@ -136,6 +139,7 @@ export class AllSites {
       "--plugins.jiosaavn.enabled=true",
       "--plugins.audius.enabled=true",
       `--plugins.lrclib.server=${lrclib.url}`,
+      `--plugins.sponsorblock.server=${sponsorblock.url}`,
       `--plugins.ytdlp.path=${ytdlp.path}`,
     ];
   }
@@ -143,7 +147,8 @@ export class AllSites {
   /** From now on no request is answered; returns a function that undoes it. */
   hang(): () => void {
     const { soundcloud, youtube, bandcamp, twitch, getyarn, radio, podcasts, speech } = this.each;
-    const { spotify, subsonic, jellyfin, deezer, appleMusic, tidal, jiosaavn, audius, lrclib, ytdlp } = this.each;
+    const { spotify, subsonic, jellyfin, deezer, appleMusic, tidal, jiosaavn, audius, ytdlp } = this.each;
+    const { lrclib, sponsorblock } = this.each;
     const plain = [soundcloud, radio, podcasts, speech, spotify, deezer, appleMusic, tidal, jiosaavn, audius];
     const servers = plain.map(({ server }) => server);
     const sites = [youtube.site, bandcamp.site, twitch.site, getyarn.site];
@@ -152,6 +157,7 @@ export class AllSites {
       subsonic.fail(".*", "hang"),
       jellyfin.fail(".*", "hang"),
       lrclib.fail(".*", "hang"),
+      sponsorblock.fail("hang"),
     ];
     ytdlp.answerRest({ hangs: true });
     return () => {

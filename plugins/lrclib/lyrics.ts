@@ -9,6 +9,7 @@ import {
   type PluginHost,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
+import { openWhenDown } from "../reading/site-down.ts";
 import { chooseEntry, type LyricsEntry, lyricsOf, readEntries, readEntry } from "./entries.ts";
 import type { LRCLIB_MANIFEST } from "./manifest.ts";
 import { type WantedSong, wantedSong } from "./wanted-song.ts";
@@ -21,8 +22,6 @@ const NONE_TTL_MS = 60 * 60_000;
 const CACHE = { ttlMs: FOUND_TTL_MS, entriesMax: 300 };
 /** Longer lyrics are not cached. */
 const CACHED_LENGTH_MAX = 32 * 1024;
-/** A server that does not answer in time is not asked for so long: each try would make a client wait. */
-const DOWN_MS = 30_000;
 
 type LrclibOptions = OptionValues<typeof LRCLIB_MANIFEST.config>;
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -93,7 +92,7 @@ export class LrclibLyrics {
     const request = { query, headers, timeoutMs: TIMEOUT_MS, sizeBytesMax: ANSWER_BYTES_MAX };
     try {
       return await backend.run(async () => {
-        const value = read(await http.json(url, { ...request, signal }).catch(failed));
+        const value = read(await http.json(url, { ...request, signal }).catch(openWhenDown));
         if (value === undefined) throw new SourceError("changed", "LRCLIB answered something else than lyrics");
         return value;
       });
@@ -102,12 +101,6 @@ export class LrclibLyrics {
       throw error;
     }
   }
-}
-
-/** Opens the circuit breaker at once for a server that is down. */
-function failed(error: unknown): never {
-  if (!(error instanceof SourceError) || error.kind !== "unreachable") throw error;
-  throw new SourceError("busy", error.message, { cause: error, retryAfterMs: DOWN_MS });
 }
 
 function ttlOf(lyrics: Lyrics | undefined): number {

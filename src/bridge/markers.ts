@@ -14,7 +14,7 @@ export interface Marker {
 }
 
 /** Markers of one track together. */
-export const MARKERS_MAX = 500;
+export const MARKERS_MAX = 1500;
 
 /**
  * What became of a marker in the worker. `reached`: playback came to it, or skipped it together with another one whose

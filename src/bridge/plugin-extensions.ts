@@ -2,7 +2,7 @@
 // routes. Both threads; the interface for plugins is plugin-api/plugin.ts.
 
 import type { Owner } from "../lib/owners.ts";
-import type { Json, JsonMembers, OptionSchema, PluginRoute, SearchType } from "../plugin-api/plugin.ts";
+import type { Json, JsonMembers, OptionSchema, PlayerRoute, PluginRoute, SearchType } from "../plugin-api/plugin.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
 
 /** Its place in the list of the manifest names a provider or a route in commands. */
@@ -26,6 +26,10 @@ export interface RouteManifest {
   readonly query: OptionSchema;
   /** Undefined: no body is read. */
   readonly body: OptionSchema | undefined;
+  /** The body is the value of the only member. Default: false. */
+  readonly isListBody?: boolean | undefined;
+  /** It is below players. Default: it is not. */
+  readonly ofPlayer?: PlayerRoute | undefined;
 }
 
 /** Parts of the manifest. Default: none. */
@@ -33,6 +37,8 @@ export interface ExtensionManifests {
   readonly searchProviders?: readonly SearchProviderManifest[] | undefined;
   readonly lyricsProviders?: readonly LyricsProviderManifest[] | undefined;
   readonly routes?: readonly RouteManifest[] | undefined;
+  /** It is told what happens to sessions and players. */
+  readonly isListening?: boolean | undefined;
 }
 
 /** Whose work it is, and the sources that they may use: undefined means all. */

@@ -11,6 +11,7 @@ import type { RouteCommand } from "./commands.ts";
 import type { RouteEvent } from "./events.ts";
 import type { LinkReason, SiteLink } from "./playable-link.ts";
 import type { ExtensionCommand, ExtensionManifests, ExtensionReply } from "./plugin-extensions.ts";
+import type { EventsCommand, EventsReply, PlayerWish, SentEvent, WishResults } from "./plugin-players.ts";
 import type { WireError } from "./wire-error.ts";
 import type { RoutingSettings } from "./worker-settings.ts";
 
@@ -109,7 +110,7 @@ export interface PluginReturn {
 }
 
 /** What any request to a plugin is answered with. */
-export type PluginReply = PluginAnswer | PluginLink | PluginReturn | ExtensionReply;
+export type PluginReply = PluginAnswer | PluginLink | PluginReturn | ExtensionReply | EventsReply;
 
 /** The health of one backend of a plugin, and the state of its circuit breaker. */
 export interface BackendReport {
@@ -177,11 +178,15 @@ export type PluginCommand =
   /** A call of one of the plugin's own functions by a route of the node. Answered by a `reply` with a PluginReturn. */
   | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }
   | ExtensionCommand
+  | EventsCommand
   /** Nobody waits for the reply any more. */
   | { readonly type: "abort"; readonly requestId: number }
   /** The answer to a `loadRequested`. */
   | { readonly type: "loaded"; readonly askId: number; readonly answer: PluginAnswer }
   | { readonly type: "loadFailed"; readonly askId: number; readonly error: WireError }
+  /** The answer to a `playerWish`. */
+  | { readonly type: "wishDone"; readonly askId: number; readonly result: WishResults[keyof WishResults] }
+  | { readonly type: "wishFailed"; readonly askId: number; readonly error: WireError }
   /** The answer to a `routeRequested`. */
   | RouteCommand
   /** It has 1 s to dispose of what it holds, and says `disposed`. */
@@ -211,6 +216,9 @@ export type PluginEvent =
       readonly owner: Owner | undefined;
     }
   | { readonly type: "loadAborted"; readonly askId: number }
+  /** The plugin asks something of a player; answered by `wishDone` or `wishFailed`. */
+  | { readonly type: "playerWish"; readonly askId: number; readonly wish: PlayerWish }
+  | { readonly type: "sendEvent"; readonly event: SentEvent }
   | RouteEvent
   /** At most once a second, when something has changed. */
   | {

@@ -32,6 +32,7 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "radio",
   "soundcloud",
   "speech",
+  "sponsorblock",
   "spotify",
   "subsonic",
   "tidal",
@@ -52,6 +53,7 @@ export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "lavadspx-plugin": [],
   "lavalink-filter-plugin": [],
   "tts-plugin": ["speech"],
+  "sponsorblock-plugin": ["sponsorblock"],
 };
 
 /** Plugins of Lavalink of which only these sources are built in. */

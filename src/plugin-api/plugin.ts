@@ -61,7 +61,7 @@ interface Described {
  * - `integer`, `number`: from `min` to `max`.
  * - `flag`: true or false.
  * - `choice`: one of `names`.
- * - `texts`: a list of strings.
+ * - `texts`: a list of strings; with `names`, of these.
  */
 export type OptionType =
   | (Described & {
@@ -77,7 +77,7 @@ export type OptionType =
     })
   | (Described & { readonly type: "flag"; readonly default?: boolean })
   | (Described & { readonly type: "choice"; readonly names: readonly string[]; readonly default?: string })
-  | (Described & { readonly type: "texts"; readonly default?: readonly string[] })
+  | (Described & { readonly type: "texts"; readonly default?: readonly string[]; readonly names?: readonly string[] })
   /** Nested options. */
   | (Described & { readonly type: "group"; readonly members: OptionSchema })
   /** A list of groups, at most 100. */
@@ -158,8 +158,17 @@ export interface PluginHost<Options = unknown> {
   addSearchProvider(provider: SearchProvider): void;
   /** Adds a provider of lyrics (`GET /v4/lyrics`), at most 20. Only during `setup`. Throws if it is invalid. */
   addLyricsProvider(provider: LyricsProvider): void;
-  /** Adds a REST route below `/v4/<plugin name>`, at most 100. Only during `setup`. Throws if it is invalid. */
+  /**
+   * Adds a REST route below `/v4/<plugin name>` or below players, at most 100. Only during `setup`. Throws if it is
+   * invalid.
+   */
   addRoute<const Query extends OptionSchema, const Body extends OptionSchema>(route: PluginRoute<Query, Body>): void;
+  /**
+   * Adds a listener for what happens to sessions and players, at most 20. Only during `setup`. Events of one player
+   * arrive in their order. They wait for the plugin's thread, at most 2,000 of them: while it is slow or restarts the
+   * oldest are dropped. What a listener starts is work for the client of the player.
+   */
+  onEvent(listener: (event: NodeEvent) => void): void;
 
   /**
    * Loads an identifier from all sources of the node, as a client would: `scsearch:…`, a link. Takes 20 s at most.
@@ -167,6 +176,14 @@ export interface PluginHost<Options = unknown> {
    * the current work is for may not use the source.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
+  /** The player of that guild in a session, whether there is one at the moment or not. */
+  player(sessionId: string, guildId: string): PlayerHandle;
+  /**
+   * Sends an event to the client of a session, which gets `{ op: "event", type, guildId, … }` with the members, or later
+   * if it is away. Throws for a type of the node's own events, and for more than 64 KiB. Nobody gets it if the session
+   * has ended.
+   */
+  sendEvent(event: ClientEvent): void;
   /** The cache of that name in this thread, at most 64. Its values are lost with the thread unless it is persisted. */
   cache<Value>(name: string, options: CacheOptions): Cache<Value>;
   /**
@@ -522,6 +539,11 @@ export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body ext
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below `/v4/<plugin name>`: `/rooms/:room`. Each segment is a word, or a colon and the name of a parameter. */
   readonly path: string;
+  /**
+   * It is below players instead: `/v4/sessions/{sessionId}/players/{guildId}<path>`, whose ids are among the segments.
+   * Only the client of the session may use it, or an operator. Default: it is not.
+   */
+  readonly ofPlayer?: PlayerRoute;
   /** One sentence for the OpenAPI document. */
   readonly summary: string;
   /**
@@ -532,9 +554,19 @@ export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body ext
   /** The query parameters, none of them a group or a secret. Default: none. */
   readonly query?: Query;
   /** The members of the body. Default: no body is read. */
-  readonly body?: Body;
+  readonly body?: Body | undefined;
+  /** True: the body is a JSON array, the value of the only member of `body`. Default: an object. */
+  readonly isListBody?: boolean;
   /** Has 15 s. A SourceError is answered with its message: see `RouteAnswer`. Other errors are faults of the plugin. */
   handle(request: RouteRequest<Query, Body>): Promise<RouteAnswer>;
+}
+
+/** What a route below players needs. */
+export interface PlayerRoute {
+  /** Where it is not there, the answer is 404 (`Session not found`, `Player not found`). */
+  readonly needs: "session" | "player";
+  /** Instead of that 404: an empty answer of this status. */
+  readonly missingStatus?: 200 | 204 | undefined;
 }
 
 export interface RouteRequest<Query extends OptionSchema = OptionSchema, Body extends OptionSchema = OptionSchema> {
@@ -547,13 +579,161 @@ export interface RouteRequest<Query extends OptionSchema = OptionSchema, Body ex
 }
 
 /**
- * The answer of a route: JSON of at most 1 MiB (status 200 to 299, default 200), nothing (204), or the node's error
+ * The answer of a route: JSON of at most 1 MiB (status 200 to 299, default 200), nothing (200 or 204), or the node's error
  * object with a status from 400. A SourceError has the status 404 (`not-found`), 400 (`invalid`, `unavailable`), or 503.
  */
 export type RouteAnswer =
   | { readonly json: Json; readonly status?: number }
-  | { readonly status: 204 }
+  | { readonly status: 200 | 204 }
   | { readonly status: number; readonly message: string };
+
+// Events, players
+
+/** What happens on the node. */
+export type NodeEvent = SessionEvent | PlayerEvent | TrackEvent | MarkerEvent;
+
+/**
+ * A session. `sessionParked`: its client is away, and it waits for it; its players play on. `sessionClosed`: it is over,
+ * and so are its players.
+ */
+export interface SessionEvent {
+  readonly type: "sessionOpened" | "sessionResumed" | "sessionParked" | "sessionClosed";
+  readonly sessionId: string;
+  /** The bot's user id. */
+  readonly userId: string;
+  /** As the client calls itself. */
+  readonly clientName: string | undefined;
+}
+
+interface OfPlayer {
+  readonly sessionId: string;
+  readonly guildId: string;
+}
+
+interface PlayerEvent extends OfPlayer {
+  readonly type: "playerCreated" | "playerDestroyed";
+}
+
+/** A track that a player plays or has played. */
+export interface PlayingTrack {
+  /** Identifies this playing of the track, on this node. */
+  readonly playId: number;
+  /** As the client has it. */
+  readonly track: PlayedTrack;
+  /** What plays under its name: a mirror or a fallback. */
+  readonly mirror?: PlayedTrack | undefined;
+}
+
+/** `fields` only for tracks of the plugin's sources. */
+export interface PlayedTrack extends SourceTrack {
+  readonly sourceName: string;
+  readonly encoded: string;
+}
+
+interface OfTrack extends OfPlayer, PlayingTrack {}
+
+/** With the members of the event that the client gets. */
+export type TrackEvent =
+  | (OfTrack & { readonly type: "trackStarted" })
+  /** Another track plays under its name from now on. The client gets no event. */
+  | (OfTrack & { readonly type: "trackMirrored" })
+  | (OfTrack & {
+      readonly type: "trackEnded";
+      readonly reason: "finished" | "loadFailed" | "stopped" | "replaced" | "cleanup";
+    })
+  | (OfTrack & {
+      readonly type: "trackException";
+      readonly message: string;
+      readonly severity: "common" | "suspicious" | "fault";
+    })
+  | (OfTrack & { readonly type: "trackStuck"; readonly thresholdMs: number });
+
+/** One of the plugin's own markers was passed. */
+export interface MarkerEvent extends OfPlayer {
+  readonly type: "markerPassed";
+  readonly playId: number;
+  readonly note: Json;
+  /**
+   * `reached`: playback came to it, and jumped if it has `skipToMs`. `late`: it was past when it was set; playback jumps
+   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. `removed`: the track has ended, or
+   * the markers were replaced, before it was passed. A seek back to before it makes it be passed again.
+   */
+  readonly outcome: "reached" | "late" | "bypassed" | "removed";
+  /** When listeners hear that position, epoch milliseconds; otherwise when it was noticed. */
+  readonly epochMs: number;
+}
+
+/** One position in a track. */
+export interface TrackMarker {
+  /** Milliseconds of track time. */
+  readonly positionMs: number;
+  /** Playback jumps there when it reaches the marker, exact to the frame. Streams play on. Default: it plays on. */
+  readonly skipToMs?: number | undefined;
+  /** Comes back with its event; at most 1,024 characters of JSON. Default: null. */
+  readonly note?: Json | undefined;
+}
+
+/**
+ * Controls a player, with the rights of its client. Everything rejects with an Error for invalid values, and after 15 s.
+ */
+export interface PlayerHandle {
+  readonly sessionId: string;
+  readonly guildId: string;
+  /** Undefined: there is no such session. */
+  state(): Promise<GuildState | undefined>;
+  /**
+   * Replaces the plugin's markers on a track; they end with it. Resolves with its position at that moment in milliseconds;
+   * undefined, without any effect, if something else plays by now. Rejects if its markers, also those of others, would be
+   * more than 1,500.
+   */
+  setMarkers(playId: number, markers: readonly TrackMarker[]): Promise<number | undefined>;
+  /** Resolves when the change has been applied. False, without any effect: there is no such player, or track. */
+  update(change: PlayerChange): Promise<boolean>;
+  /**
+   * Keeps a value of the plugin for this guild, also without a player, until a player of it is destroyed or the session
+   * ends; it outlives the plugin's thread. At most 4,096 characters of JSON; undefined removes it. False, without any
+   * effect: there is no such session.
+   */
+  keep(value: Json | undefined): Promise<boolean>;
+}
+
+export interface GuildState {
+  /** See `PlayerHandle.keep`. */
+  readonly kept: Json | undefined;
+  /** Undefined: it has none. */
+  readonly player: PlayerState | undefined;
+}
+
+export interface PlayerState {
+  readonly isPaused: boolean;
+  /** 0 to 1000, percent. */
+  readonly volume: number;
+  /** Undefined: nothing is loaded. */
+  readonly playing: (PlayingTrack & { readonly positionMs: number }) | undefined;
+}
+
+/** As a client's update of a player. */
+export interface PlayerChange {
+  /** Only while this plays. Default: whatever plays. */
+  readonly playId?: number | undefined;
+  /** Milliseconds of track time. */
+  readonly positionMs?: number | undefined;
+  readonly isPaused?: boolean | undefined;
+  /** 0 to 1000, percent. */
+  readonly volume?: number | undefined;
+  /** True: ends the track, for the reason `stopped`; also ends a pause. */
+  readonly isStopped?: boolean | undefined;
+}
+
+/** An event of the plugin's own for a client. */
+export interface ClientEvent {
+  readonly sessionId: string;
+  readonly guildId: string;
+  /** 1 to 64 letters and digits, the first a letter. */
+  readonly type: string;
+  /** Not `op`, `type` or `guildId`. */
+  readonly members: JsonMembers;
+}
 
 // Errors
 

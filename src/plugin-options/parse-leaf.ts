@@ -33,6 +33,11 @@ export function parseLeaf(type: LeafOption, raw: PlainTree): ParsedLeaf {
   return value === undefined ? { problem: `expected ${expectedOf(type)}` } : { value };
 }
 
+/** The one that is meant, in any case. */
+export function nameIn(names: readonly string[], text: string): string | undefined {
+  return names.find((name) => name.toLowerCase() === text.trim().toLowerCase());
+}
+
 function meaningOf(type: LeafOption, text: string): string | number | boolean | undefined {
   switch (type.type) {
     case "text":
@@ -43,7 +48,7 @@ function meaningOf(type: LeafOption, text: string): string | number | boolean | 
     case "flag":
       return parseFlag(text);
     case "choice":
-      return type.names.find((name) => name.toLowerCase() === text.trim().toLowerCase());
+      return nameIn(type.names, text);
     default: {
       const pattern = type.type === "integer" ? WHOLE_NUMBER : DECIMAL_NUMBER;
       const value = pattern.test(text.trim()) ? Number(text) : Number.NaN;

@@ -5,7 +5,7 @@ import { deepFreeze } from "../lib/deep-freeze.ts";
 import { isTreeList, isTreeMap, type PlainTree } from "../lib/plain-tree.ts";
 import type { OptionSchema, OptionType, OptionValues } from "../plugin-api/plugin.ts";
 import { type OptionLocation, OptionProblems, shownName } from "./option-problems.ts";
-import { isTextual, type LeafOption, parseLeaf } from "./parse-leaf.ts";
+import { isTextual, type LeafOption, nameIn, parseLeaf } from "./parse-leaf.ts";
 import { writtenMembers } from "./written-members.ts";
 
 /** Limit of groups in a list or map. */
@@ -69,7 +69,7 @@ class OptionWalk {
       case "named":
         return this.#named(type.members, raw, location);
       case "texts":
-        return this.#texts(raw, location) ?? [...(type.default ?? [])];
+        return this.#texts(raw, location, type.names) ?? [...(type.default ?? [])];
       default:
         return this.#leaf(type, raw, location);
     }
@@ -103,7 +103,11 @@ class OptionWalk {
   }
 
   /** Undefined when nothing is written. One text stands for a list with commas; an empty one for an empty list. */
-  #texts(raw: PlainTree | undefined, location: OptionLocation): string[] | undefined {
+  #texts(
+    raw: PlainTree | undefined,
+    location: OptionLocation,
+    names: readonly string[] | undefined,
+  ): string[] | undefined {
     if (raw === undefined) return undefined;
     const items = typeof raw === "string" ? raw.split(",").map((text) => text.trim()) : raw;
     if (!isTreeList(items)) {
@@ -112,8 +116,10 @@ class OptionWalk {
     }
     if (items.length > TEXTS_MAX) this.problems.add(location, `expected at most ${TEXTS_MAX} texts`);
     return items.slice(0, TEXTS_MAX).flatMap((item, index) => {
-      if (typeof item === "string") return item === "" ? [] : [item];
-      this.problems.add({ ...location, path: `${location.path}[${index}]` }, "expected a text");
+      const text = typeof item === "string" && names !== undefined && item !== "" ? nameIn(names, item) : item;
+      if (typeof text === "string") return text === "" ? [] : [text];
+      const expected = names === undefined ? "expected a text" : `expected one of ${names.join(", ")}`;
+      this.problems.add({ ...location, path: `${location.path}[${index}]` }, expected);
       return [];
     });
   }

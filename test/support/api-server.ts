@@ -3,6 +3,7 @@
 
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
+import type { OwnNodeEvent, OwnTrackEvent } from "../../src/bridge/plugin-players.ts";
 import type { RequestLogging } from "../../src/config/node-config.ts";
 import { KeyRing } from "../../src/control/access/key-ring.ts";
 import type {
@@ -19,6 +20,7 @@ import { SharedIncidents } from "../../src/control/players/shared-incidents.ts";
 import { UpdateTimer } from "../../src/control/players/update-timer.ts";
 import { Api, type ApiOptions } from "../../src/control/server/api.ts";
 import type { TlsListener } from "../../src/control/server/tls-listener.ts";
+import { LyricsSubscriptions } from "../../src/control/sessions/lyrics-subscriptions.ts";
 import type { CreatePlayer } from "../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
@@ -92,10 +94,14 @@ export class ApiServer {
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
     const clock = options.clock ?? systemClock;
     const load = options.load ?? (() => Promise.resolve({ kind: "empty" as const }));
-    const createPlayer = options.createPlayer ?? silentPlayers(clock, load);
+    const onEvent = (event: OwnNodeEvent): void => lyricsSubscriptions.onEvent(event);
+    const createPlayer = options.createPlayer ?? silentPlayers(clock, load, onEvent);
     const keys = options.keys ?? new KeyRing(clock);
     const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
-    const sessions = createSessions({ clock, createPlayer, limitsOf });
+    const sessions = createSessions({ clock, createPlayer, limitsOf, onEvent });
+    const lyrics = options.lyrics ?? { isAvailable: false, find: async () => undefined };
+    const allowedFor = () => undefined;
+    const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger: silentLogger });
     const disabledFilters = new Set(options.disabledFilters);
     const api = new Api({
       password: options.password ?? PASSWORD,
@@ -132,7 +138,8 @@ export class ApiServer {
           plugins: [],
         }),
       searches: options.searches ?? { isAvailable: false, search: async () => undefined },
-      lyrics: options.lyrics ?? { isAvailable: false, find: async () => undefined },
+      lyrics,
+      lyricsSubscriptions,
       pluginRest: options.pluginRest ?? { list: () => [] },
       sources: {
         sourcesJson: () => [],
@@ -263,7 +270,11 @@ export class TestClient {
   }
 }
 
-function silentPlayers(clock: Clock, load: (identifier: string) => Promise<LoadResult>): CreatePlayer {
+function silentPlayers(
+  clock: Clock,
+  load: (identifier: string) => Promise<LoadResult>,
+  onEvent: (event: OwnNodeEvent) => void,
+): CreatePlayer {
   const workers = new SilentWorkers(clock);
   const updateTimer = new UpdateTimer({ clock, intervalMs: 5000 });
   const tracks = {
@@ -272,7 +283,11 @@ function silentPlayers(clock: Clock, load: (identifier: string) => Promise<LoadR
   };
   const sharedIncidents = new SharedIncidents({ clock, logger: silentLogger });
   const parts = { workers, tracks, updateTimer, deadlyTracks: new DeadlyTracks(), sharedIncidents, clock };
-  return (options) => new Player({ ...options, ...parts, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
+  return (options) => {
+    const { sessionId, guildId } = options;
+    const onTrackEvent = (event: OwnTrackEvent): void => onEvent({ ...event, sessionId, guildId });
+    return new Player({ ...options, ...parts, onTrackEvent, logger: silentLogger, voiceConnectTimeoutMs: 1000 });
+  };
 }
 
 async function readAnswer(response: IncomingMessage): Promise<Answer> {

@@ -82,6 +82,24 @@ export const extendedPlugin = definePlugin({
       },
     });
     host.addRoute({
+      method: "PUT",
+      path: "/extended/tags",
+      ofPlayer: { needs: "player" },
+      summary: "Sets the tags of a player.",
+      access: "client",
+      body: { tags: { type: "texts", meaning: "what it is about" } },
+      isListBody: true,
+      handle: async ({ segments, body }) => ({ json: { ...segments, tags: [...body.tags] } }),
+    });
+    host.addRoute({
+      method: "DELETE",
+      path: "/extended/tags",
+      ofPlayer: { needs: "session", missingStatus: 200 },
+      summary: "Removes them.",
+      access: "client",
+      handle: async () => ({ status: 200 }),
+    });
+    host.addRoute({
       method: "DELETE",
       path: "/rooms/:room",
       summary: "Removes a room.",

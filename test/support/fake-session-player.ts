@@ -56,6 +56,10 @@ export class FakeSessionPlayer implements SessionPlayer {
     throw new Error("not implemented in this fake");
   }
 
+  get state(): never {
+    throw new Error("not implemented in this fake");
+  }
+
   setMarkers(): never {
     throw new Error("not implemented in this fake");
   }

@@ -20,6 +20,7 @@ import type {
   PluginReturn,
   PluginSettings,
 } from "../../src/bridge/plugin-messages.ts";
+import type { OwnNodeEvent, PlayerWish, SentEvent, WishResults } from "../../src/bridge/plugin-players.ts";
 import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
 import { type RouteSource, serveRoutes } from "../../src/control/workers/route-source.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
@@ -46,6 +47,8 @@ export interface BenchOptions {
   /** The answers of the node's other sources to `host.load`. */
   readonly elsewhere?: (identifier: string) => PluginAnswer;
   readonly settings?: Partial<PluginSettings>;
+  /** What it asks of players is answered by this. Default: there are no sessions. */
+  readonly players?: (wish: PlayerWish) => WishResults[keyof WishResults];
   /** Default: as this machine. */
   readonly canDecodeAac?: boolean;
   /** Chooses the addresses that requests leave from; where `settings` has routing. */
@@ -66,6 +69,8 @@ export class PluginBench {
   readonly lines: Extract<PluginEvent, { readonly type: "log" }>[];
   /** The values it has persisted, by cache and key, as the next thread would get them. */
   readonly persisted = new Map<string, PersistedValue>();
+  /** The events that it has sent to clients. */
+  readonly sent: SentEvent[] = [];
   readonly #toPlugin: EventEmitter;
   readonly #waiting = new Map<number, { resolve: (value: never) => void; reject: (error: unknown) => void }>();
   #lastId = 0;
@@ -194,6 +199,12 @@ export class PluginBench {
     return this.#ask((requestId) => ({ type: "serve", requestId, index, segments, query, body, owner: OWNER }));
   }
 
+  /** Tells it of something that has happened; resolves when its listeners have been called. */
+  async tell(...events: readonly OwnNodeEvent[]): Promise<void> {
+    const told = events.map((event) => ({ event, owner: OWNER }));
+    await this.#ask((requestId) => ({ type: "events", requestId, owner: OWNER, events: told }));
+  }
+
   /** Its backends, as last reported. */
   get backends(): NonNullable<typeof this.report>["backends"] {
     return this.#lastReport?.backends ?? [];
@@ -216,14 +227,19 @@ export class PluginBench {
     });
   }
 
-  #onEvent(event: PluginEvent, { elsewhere }: BenchOptions): void {
+  #onEvent(event: PluginEvent, { elsewhere, players }: BenchOptions): void {
     if (event.type === "report") this.#lastReport = event;
     else if (event.type === "persist") this.persisted.set(`${event.value.cache}/${event.value.key}`, event.value);
     else if (event.type === "forget") this.persisted.delete(`${event.cache}/${event.key}`);
     else if (event.type === "reply")
       this.#waiting.get(event.requestId)?.resolve(event.value as never); // as asked
     else if (event.type === "replyError") this.#waiting.get(event.requestId)?.reject(new RemoteError(event.error));
-    else if (event.type === "loadRequested") {
+    else if (event.type === "sendEvent") this.sent.push(event.event);
+    else if (event.type === "playerWish") {
+      const { askId, wish } = event;
+      const answer: PluginCommand = { type: "wishDone", askId, result: players?.(wish) };
+      this.#toPlugin.emit("message", structuredClone(answer));
+    } else if (event.type === "loadRequested") {
       const { askId, identifier } = event;
       const answer = elsewhere?.(identifier) ?? { kind: "empty" as const };
       this.#toPlugin.emit("message", { type: "loaded", askId, answer } satisfies PluginCommand);

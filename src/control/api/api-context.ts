@@ -14,6 +14,7 @@ import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
+import type { LyricsSubscriptions } from "../sessions/lyrics-subscriptions.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { FoundItems } from "../sources/found-items.ts";
 import type { LoadResult } from "../sources/load-result.ts";
@@ -113,6 +114,7 @@ export interface ApiContext {
   readonly sources: SourceControl;
   readonly searches: SearchControl;
   readonly lyrics: LyricsControl;
+  readonly lyricsSubscriptions: Pick<LyricsSubscriptions, "subscribe" | "unsubscribe">;
   readonly pluginRest: PluginRestControl;
   /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;

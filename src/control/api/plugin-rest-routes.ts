@@ -5,18 +5,20 @@ import { z } from "zod";
 import type { RouteManifest } from "../../bridge/plugin-extensions.ts";
 import type { JsonObject, JsonValue } from "../../lib/json.ts";
 import type { PlainTree } from "../../lib/plain-tree.ts";
-import type { OptionSchema, OptionType } from "../../plugin-api/plugin.ts";
+import type { OptionSchema, OptionType, PlayerRoute } from "../../plugin-api/plugin.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
 import { allowedSources } from "../access/identity.ts";
-import { objectField } from "../protocol/json-fields.ts";
+import { arrayField, objectField } from "../protocol/json-fields.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import type { QueryParameter, RestAnswer, RestRequest, RestRoute } from "./route.ts";
+import { readGuildId, visibleSession } from "./session-routes.ts";
 
 const BODY_LENGTH_MAX = 64 * 1024;
 /** For the query of every route: see docs/reference/rest.md. */
 const TRACE = "trace";
 
+type Context = Pick<ApiContext, "pluginRest" | "sessions">;
 type OfferedRoute = ReturnType<ApiContext["pluginRest"]["list"]>[number];
 
 /** A route, and the decoded parameters of a path. */
@@ -31,12 +33,12 @@ interface KnownRoute {
 }
 
 export class PluginRestRoutes {
-  readonly #offered: ApiContext["pluginRest"];
+  readonly #context: Context;
   /** By the manifest, which is another one whenever a plugin is set up. */
   readonly #known = new WeakMap<RouteManifest, KnownRoute>();
 
-  constructor({ pluginRest }: Pick<ApiContext, "pluginRest">) {
-    this.#offered = pluginRest;
+  constructor(context: Context) {
+    this.#context = context;
   }
 
   /** Undefined: there is none of that method and path (without a query). */
@@ -61,9 +63,10 @@ export class PluginRestRoutes {
   }
 
   #all(): KnownRoute[] {
-    return this.#offered.list().map((offered) => {
+    return this.#context.pluginRest.list().map((offered) => {
       const { manifest } = offered;
-      const known = this.#known.get(manifest) ?? { route: routeOf(offered), pattern: patternOf(manifest.path) };
+      const route = (): RestRoute => routeOf(offered, this.#context);
+      const known = this.#known.get(manifest) ?? { route: route(), pattern: patternOf(manifest.path) };
       this.#known.set(manifest, known);
       return known;
     });
@@ -83,34 +86,61 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
   }
 }
 
-function routeOf({ manifest, serve }: OfferedRoute): RestRoute {
+function routeOf({ manifest, serve }: OfferedRoute, context: Context): RestRoute {
   const { method, path, access, summary, query, body } = manifest;
   return {
     method,
     path,
     access,
     isBodySecret: true,
-    handle: (request) => answer(request, { manifest, serve }),
+    handle: (request) => answer(request, { manifest, serve }, context),
     description: {
       summary,
       query: Object.entries(query).map(parameterOf),
-      ...(body !== undefined && { body: z.custom().meta(schemaOf(body)) }),
+      ...(body !== undefined && { body: z.custom().meta(bodySchemaOf(manifest, body)) }),
       answers: { 200: z.custom().meta({}), 204: "empty" },
       errors: [400, 404, 500, 503],
     },
   };
 }
 
-async function answer(request: RestRequest, { manifest, serve }: OfferedRoute): Promise<RestAnswer> {
-  const { segments, owner, signal, identity } = request;
+async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, context: Context): Promise<RestAnswer> {
+  const { owner, signal, identity } = request;
+  const { ofPlayer } = manifest;
+  const segments = ofPlayer === undefined ? request.segments : playerSegments(request, ofPlayer, context);
+  if (typeof segments === "number") return { kind: "empty", status: segments };
   const query = Object.fromEntries([...request.query].filter(([name]) => name !== TRACE || name in manifest.query));
   const checkedQuery = checked(manifest.query, query, "query");
-  const body = manifest.body === undefined ? {} : checkedBody(manifest.body, request.body(objectField));
+  const body = manifest.body === undefined ? {} : checkedBody(manifest.body, bodyOf(manifest, request));
   const allowed = allowedSources(identity);
   const reply = await serve({ segments, query: checkedQuery, body, owner, signal, allowed });
   if (reply.message !== undefined) throw new ApiError(reply.status, reply.message);
   if (reply.json === undefined) return { kind: "empty", status: reply.status };
   return { kind: "json", value: reply.json, status: reply.status };
+}
+
+/**
+ * The segments of a route below players, the guild id in plain digits; a number: the status of an empty answer, as what
+ * the route needs is not there. Throws a 404 otherwise.
+ */
+function playerSegments(
+  request: RestRequest,
+  { needs, missingStatus }: PlayerRoute,
+  context: Context,
+): RestRequest["segments"] | number {
+  const guildId = readGuildId(request);
+  const session = visibleSession(context, request);
+  const isThere = session !== undefined && (needs === "session" || session.players.has(guildId));
+  if (isThere) return { ...request.segments, guildId };
+  if (missingStatus !== undefined) return missingStatus;
+  throw new ApiError(404, session === undefined ? "Session not found" : "Player not found");
+}
+
+/** A list becomes the value of the only member. */
+function bodyOf({ isListBody, body = {} }: RouteManifest, request: RestRequest): JsonObject {
+  if (isListBody !== true) return request.body(objectField);
+  const [name = ""] = Object.keys(body);
+  return { [name]: request.body(arrayField) };
 }
 
 function checkedBody(schema: OptionSchema, body: JsonObject): object {
@@ -152,6 +182,11 @@ function leafType({ type }: OptionType): QueryParameter["type"] {
   return type === "flag" ? "boolean" : "string";
 }
 
+function bodySchemaOf({ isListBody }: RouteManifest, members: OptionSchema): Record<string, unknown> {
+  const [only] = Object.values(members);
+  return isListBody === true && only !== undefined ? memberSchema(only) : schemaOf(members);
+}
+
 function schemaOf(members: OptionSchema): Record<string, unknown> {
   const entries = Object.entries(members);
   const required = entries.filter(([, option]) => isRequired(option)).map(([name]) => name);
@@ -173,7 +208,7 @@ function memberSchema(option: OptionType): Record<string, unknown> {
     case "named":
       return { type: "object", additionalProperties: schemaOf(option.members), description };
     case "texts":
-      return { type: "array", items: { type: "string" }, description };
+      return { type: "array", items: { type: "string", ...(option.names && { enum: option.names }) }, description };
     case "integer":
     case "number":
       return { type: option.type, minimum: option.min, maximum: option.max, description };

@@ -121,12 +121,21 @@ export async function destroyPlayer(context: ApiContext, request: RestRequest): 
   return { kind: "empty", status: 204 };
 }
 
+/** As `visibleSession`. Throws a 404 where there is none. */
+export function findSession(context: Pick<ApiContext, "sessions">, request: RestRequest): Session {
+  const session = visibleSession(context, request);
+  if (session === undefined) throw new ApiError(404, "Session not found");
+  return session;
+}
+
 /** REST sees only sessions whose client is connected. Only an operator sees the sessions of others. */
-export function findSession({ sessions }: ApiContext, { segments, identity }: RestRequest): Session {
+export function visibleSession(
+  { sessions }: Pick<ApiContext, "sessions">,
+  { segments, identity }: RestRequest,
+): Session | undefined {
   const session = sessions.connected(segments.sessionId ?? "");
   const isTheirs = identity.role === "operator" || session?.owner === identity.name;
-  if (session === undefined || !isTheirs) throw new ApiError(404, "Session not found");
-  return session;
+  return isTheirs ? session : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 // The differences between protocol versions on the WebSocket. Main thread; web-socket-endpoint.ts does the rest.
 
 import type { IncomingHttpHeaders } from "node:http";
+import { extensionEvent } from "../protocol/extension-message.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionClient, Sessions } from "../sessions/sessions.ts";
@@ -26,7 +27,7 @@ export const WEB_SOCKET_PATH = "/v4/websocket";
 export const V4_PROTOCOL: SocketProtocol = {
   version: "4",
   paths: [WEB_SOCKET_PATH],
-  write: (message) => message,
+  write: (message) => (message.op === "extension" ? extensionEvent(message) : message),
   findSession(sessions, { "session-id": id }) {
     const session = typeof id === "string" ? sessions.get(id) : undefined;
     return session?.dialect.version === "4" ? session : undefined;

@@ -3,6 +3,7 @@
 // thread; the actual playback is in the worker.
 
 import type { EndReason } from "../../bridge/events.ts";
+import type { OwnPlayerState, OwnTrackEvent } from "../../bridge/plugin-players.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
@@ -28,6 +29,16 @@ type WorkerTrackEvent = Extract<
   PlayerEvent,
   { type: "trackEnded" | "trackOverQuota" | "trackException" | "trackStuck" | "markersPassed" }
 >;
+
+/** What is the same for all events of one playing. */
+type OwnPlaying = Pick<OwnTrackEvent, "playId" | "track" | "mirror">;
+
+/** The members of an event that only that type has. */
+type TrackEventContent = OwnTrackEvent extends infer Event
+  ? Event extends OwnTrackEvent
+    ? Omit<Event, keyof OwnPlaying>
+    : never
+  : never;
 
 /** An event for the client, without what is the same for all events of a player. */
 export type EventContent = EventMessage extends infer Event
@@ -55,10 +66,14 @@ interface PlayerTrackOptions {
   /** The track has ended; the client is notified next. */
   readonly onEnded: () => void;
   readonly sendEvent: (event: EventContent) => void;
+  /** Something has happened to a track. Default: nobody is told. */
+  readonly onTrackEvent?: ((event: OwnTrackEvent) => void) | undefined;
   readonly sendPlayerUpdate: () => void;
 }
 
 export class PlayerTrack {
+  /** Of the process: a plugin must not take the track of another player for its own. */
+  static #playCount = 0;
   readonly #options: PlayerTrackOptions;
   readonly #clock: Clock;
   readonly #mirrors: TrackMirrors;
@@ -67,6 +82,7 @@ export class PlayerTrack {
   /** The exception of a track that cannot be started, until its end shows whether it is to be reported. */
   #heldException: WireError | undefined;
   #trackCount = 0;
+  #playId = 0;
   /** When the last track ended. */
   #endedMs = Number.NEGATIVE_INFINITY;
 
@@ -80,6 +96,13 @@ export class PlayerTrack {
   /** Undefined: the player is idle. */
   get loaded(): LoadedTrack | undefined {
     return this.#loaded;
+  }
+
+  /** What the player plays, with its position. */
+  get playing(): OwnPlayerState["playing"] {
+    const loaded = this.#loaded;
+    if (loaded === undefined) return undefined;
+    return { ...this.#playing(loaded), positionMs: loaded.positionMs(this.#clock.epochMs()) };
   }
 
   /** A track is loaded, or one has ended within the last minute. */
@@ -97,10 +120,12 @@ export class PlayerTrack {
     sendPlayerUpdate();
     sendPlayerUpdate();
     this.start();
+    this.#tell(loaded, { type: "trackStarted" });
   }
 
   /** The track of the intent becomes the loaded one. */
   load(): LoadedTrack {
+    if (this.#loaded === undefined) this.#playId = ++PlayerTrack.#playCount;
     const loaded = new LoadedTrack(++this.#trackCount, this.#options.intent);
     this.#loaded = loaded;
     this.#options.onLoaded();
@@ -181,6 +206,7 @@ export class PlayerTrack {
     const loaded = this.#loaded;
     if (loaded === undefined) return;
     const track = this.#toJson(loaded);
+    const playing = this.#playing(loaded);
     this.#loaded = undefined;
     this.#heldException = undefined;
     this.#mirrors.reset();
@@ -189,6 +215,7 @@ export class PlayerTrack {
     this.#options.onEnded();
     this.#markers.clear();
     this.#options.sendEvent({ type: "TrackEndEvent", track, reason });
+    this.#options.onTrackEvent?.({ ...playing, type: "trackEnded", reason });
   }
 
   /** It has crashed a second worker, one that it had to itself: there is no further attempt. */
@@ -222,8 +249,10 @@ export class PlayerTrack {
       else this.#reportException(loaded, event.error);
     } else {
       const { sendEvent, sendPlayerUpdate } = this.#options;
-      sendEvent({ type: "TrackStuckEvent", track: this.#toJson(loaded), thresholdMs: event.thresholdMs });
+      const { thresholdMs } = event;
+      sendEvent({ type: "TrackStuckEvent", track: this.#toJson(loaded), thresholdMs });
       sendPlayerUpdate();
+      this.#tell(loaded, { type: "trackStuck", thresholdMs });
     }
   }
 
@@ -257,8 +286,9 @@ export class PlayerTrack {
     const epochMs = this.#clock.epochMs();
     this.#options.intent.replaceTrack({ mirror, positionMs: loaded.positionMs(epochMs), epochMs });
     if (failed.error === undefined) {
-      this.load();
+      const mirrored = this.load();
       this.start();
+      this.#tell(mirrored, { type: "trackMirrored" });
       return;
     }
     const { error, wasAudible } = failed;
@@ -301,7 +331,18 @@ export class PlayerTrack {
   #reportException(loaded: LoadedTrack, error: WireError): void {
     this.#mirrors.forget(loaded);
     const track = this.#toJson(loaded);
-    this.#options.sendEvent({ type: "TrackExceptionEvent", track, exception: exceptionToJson(error) });
+    const exception = exceptionToJson(error);
+    this.#options.sendEvent({ type: "TrackExceptionEvent", track, exception });
+    this.#tell(loaded, { type: "trackException", message: error.message, severity: error.severity });
+  }
+
+  #tell(loaded: LoadedTrack, event: TrackEventContent): void {
+    this.#options.onTrackEvent?.({ ...this.#playing(loaded), ...event });
+  }
+
+  #playing({ track, mirror }: LoadedTrack): OwnPlaying {
+    // What a client has stored with it may be large, and is nobody's business.
+    return { playId: this.#playId, track: { ...track, userData: {} }, mirror: mirror?.track };
   }
 
   #sendStop(): void {

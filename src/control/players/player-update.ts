@@ -13,6 +13,14 @@ export type TrackChange =
   | { readonly kind: "play"; readonly track: Track }
   | { readonly kind: "load"; readonly identifier: string; readonly allowed: AllowedSources | undefined };
 
+/** How an update is applied. */
+export interface UpdateOptions {
+  /** False: a track that is loaded stays (`noReplace`). */
+  readonly isReplacing: boolean;
+  /** Nothing is changed once something else plays. Default: whatever plays. */
+  readonly playId?: number | undefined;
+}
+
 /** Checked: ranges, ids, filters. A player trusts it. */
 export interface PlayerUpdate {
   readonly trackChange: TrackChange | undefined;

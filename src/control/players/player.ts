@@ -4,6 +4,7 @@
 // end: player-track.ts; the voice connection: player-voice.ts. Main thread; the audio itself is rendered in the worker.
 
 import type { Activity } from "../../bridge/heartbeat.ts";
+import type { OwnPlayerState, OwnTrackEvent } from "../../bridge/plugin-players.ts";
 import type { PositionReport } from "../../bridge/position-report.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
@@ -32,7 +33,7 @@ import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
 import type { MirrorProvider, TrackProvider, WorkerProvider } from "./player-providers.ts";
 import { type EventContent, PlayerTrack } from "./player-track.ts";
-import type { PlayerUpdate } from "./player-update.ts";
+import type { PlayerUpdate, UpdateOptions } from "./player-update.ts";
 import { PlayerVoice } from "./player-voice.ts";
 import type { SharedIncidents } from "./shared-incidents.ts";
 import { type CheckedChange, TrackChecks } from "./track-checks.ts";
@@ -53,6 +54,8 @@ interface PlayerOptions extends PlayerOwner {
   readonly updateTimer: UpdateTimer;
   readonly deadlyTracks: DeadlyTracks;
   readonly sharedIncidents: SharedIncidents;
+  /** Something has happened to its track. Default: nobody is told. */
+  readonly onTrackEvent?: ((event: OwnTrackEvent) => void) | undefined;
   /** A filter of a plugin was removed from it. */
   readonly onFilterFault?: ((fault: FilterFaultReport) => void) | undefined;
   readonly clock: Clock;
@@ -120,6 +123,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       onLoaded: () => options.updateTimer.start(this),
       onEnded: () => this.#onTrackEnded(),
       sendEvent: (event) => this.#sendEvent(event),
+      onTrackEvent: options.onTrackEvent,
       sendPlayerUpdate: () => this.sendPlayerUpdate(),
     });
     this.#voice = new PlayerVoice({
@@ -145,10 +149,18 @@ export class Player implements PooledPlayer, UpdateTarget {
     return this.#updates.isUnused;
   }
 
-  async update(update: PlayerUpdate, { isReplacing }: { readonly isReplacing: boolean }): Promise<void> {
+  get state(): OwnPlayerState {
+    const { isPaused, volume } = this.#intent.value;
+    return { isPaused, volume, playing: this.#track.playing };
+  }
+
+  async update(update: PlayerUpdate, { isReplacing, playId }: UpdateOptions): Promise<void> {
     const reserved = this.#memory.admit(update);
+    const isOver = (): boolean => playId !== undefined && this.#track.playing?.playId !== playId;
     try {
-      await this.#updates.run(() => this.#apply(update, { reserved, isReplacing }));
+      await this.#updates.run(async () => {
+        if (!isOver()) await this.#apply(update, { reserved, isReplacing });
+      });
     } finally {
       this.#memory.release(reserved);
     }

@@ -9,6 +9,7 @@ import {
   type JsonInteger,
   type JsonObject,
   type JsonTree,
+  type JsonValue,
   plainJson,
   toJsonInteger,
 } from "../../lib/json.ts";
@@ -86,6 +87,11 @@ export const objectField = field(
   { type: "object" },
   // plainJson turns objects into objects
   (value): JsonObject | undefined => (isObject(value) ? (plainJson(value) as JsonObject) : undefined),
+);
+
+/** Any JSON array, stored unchanged. */
+export const arrayField = field("array", { type: "array" }, (value): readonly JsonValue[] | undefined =>
+  Array.isArray(value) ? value.map(plainJson) : undefined,
 );
 
 /** A field whose value `read` returns, or undefined when it is of another type. */

@@ -2,6 +2,7 @@
 // by sessions and players, written by the session.
 
 import type { TrackJson } from "../../track/track-info.ts";
+import type { ExtensionMessage } from "./extension-message.ts";
 import type { ExceptionJson } from "./load-result-json.ts";
 import type { PlayerStateJson } from "./player-json.ts";
 import type { StatsJson } from "./stats-json.ts";
@@ -45,4 +46,4 @@ export type EventMessage =
   | (EventOf<"WebSocketClosedEvent"> & { readonly code: number; readonly reason: string; readonly byRemote: boolean });
 
 /** A message in v4 form; a session's dialect converts it to the client's form. */
-export type OutgoingMessage = ReadyMessage | PlayerUpdateMessage | StatsMessage | EventMessage;
+export type OutgoingMessage = ReadyMessage | PlayerUpdateMessage | StatsMessage | EventMessage | ExtensionMessage;

@@ -2,9 +2,9 @@
 // waiting session has one, and the unsent messages of a lost socket return to it.
 //
 // At the bound the older half is dropped, except the newest message of each type of each player, and the newest stats.
-// A player has five types of event, so the number of retained messages is bounded by the number of players. A resuming
-// client gets one playerUpdate per player anyway, and so always learns the current state. Only when the session has no
-// memory left, the older half is dropped entirely.
+// A player has six types of event, and those of extensions count as one, so the number of retained messages is bounded by
+// the number of players. A resuming client gets one playerUpdate per player anyway, and so always learns the current
+// state. Only when the session has no memory left, the older half is dropped entirely.
 
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
@@ -88,5 +88,6 @@ export class ResumeQueue {
 
 /** The topic within which a newer message supersedes older ones: see `QueuedMessage.topic`. */
 export function topicOf(message: OutgoingMessage): string {
+  if (message.op === "extension") return `${message.guildId} ${message.op}`;
   return message.op === "event" ? `${message.guildId} ${message.type}` : message.op;
 }

@@ -1,10 +1,11 @@
 // The interface that a session needs of its players; control/players/player.ts is the real one. Main thread.
 
+import type { OwnPlayerState } from "../../bridge/plugin-players.ts";
 import type { FrameMinute } from "../../bridge/worker-report.ts";
 import type { MarkerRequest, OnMarker } from "../players/player-markers.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
 import type { PlayerOwner } from "../players/player-owner.ts";
-import type { PlayerUpdate } from "../players/player-update.ts";
+import type { PlayerUpdate, UpdateOptions } from "../players/player-update.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson } from "../protocol/player-json.ts";
 
@@ -17,10 +18,12 @@ export interface SessionPlayer {
   readonly isUnused: boolean;
   /**
    * Applies one update in the order of protocol-v4.md section 2.7, after those before it; resolves when the answer may
-   * be sent. With `isReplacing` false a track that is loaded stays (`noReplace`). An update that is refused changes
+   * be sent. An update that is refused changes
    * nothing, except that `voice-connect-failed` leaves the player without a voice connection.
    */
-  update(update: PlayerUpdate, options: { readonly isReplacing: boolean }): Promise<void>;
+  update(update: PlayerUpdate, options: UpdateOptions): Promise<void>;
+  /** What it plays and how, for plugins. */
+  readonly state: OwnPlayerState;
   toJson(): PlayerJson;
   /** The state of its audio and why it stuttered, from its worker's last report. */
   diagnose(): PlayerDiagnosisJson;

@@ -10,11 +10,13 @@
 //       |   `--socket lost, not resuming----|--------------------'
 //       `-------------resume----------------'
 
+import type { OwnNodeEvent } from "../../bridge/plugin-players.ts";
 import { NodeError } from "../../errors.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
 import type { Logger } from "../../log/log.ts";
+import type { SessionEvent } from "../../plugin-api/plugin.ts";
 import type { EventSink } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
@@ -22,6 +24,7 @@ import type { StatsJson } from "../protocol/stats-json.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
+import { KeptValues } from "./kept-values.ts";
 import type { SessionMemory } from "./memory-shares.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
@@ -94,6 +97,8 @@ interface SessionOptions {
   readonly checkPlayerCount: () => void;
   /** The node's stats without frame counts. */
   readonly readStats: () => StatsJson;
+  /** A player was created or has been destroyed, or its client is back. */
+  readonly onEvent?: ((event: OwnNodeEvent) => void) | undefined;
   /** The socket is lost and the session waits for its client. */
   readonly onWaiting: (session: Session) => void;
   readonly onDestroyed: (session: Session) => void;
@@ -124,6 +129,8 @@ export class Session implements EventSink {
   readonly dialect: Dialect;
   readonly owner: string | undefined;
   readonly account: string;
+  /** What plugins keep for its guilds. */
+  readonly kept: KeptValues;
   readonly #options: SessionOptions;
   readonly #players = new Map<string, SessionPlayer>();
   /** Players being destroyed: their guild gets a new one only afterwards. */
@@ -148,6 +155,7 @@ export class Session implements EventSink {
     this.owner = options.owner;
     this.account = options.account;
     this.#options = options;
+    this.kept = new KeptValues(options.memory.stored);
     this.#unsentBytes = new BufferedBytes(options.memory.buffered);
     this.configure(options.settings ?? {});
     this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
@@ -247,7 +255,12 @@ export class Session implements EventSink {
     const player = this.#players.get(guildId);
     if (player === undefined) return this.#leaving.get(guildId);
     this.#players.delete(guildId);
-    const leaving = this.#destroyPlayer(player).finally(() => this.#leaving.delete(guildId));
+    // A client may set values before its first update, which may fail.
+    if (!player.isUnused) this.kept.drop(guildId);
+    const leaving = this.#destroyPlayer(player).finally(() => {
+      this.#leaving.delete(guildId);
+      this.#options.onEvent?.({ type: "playerDestroyed", sessionId: this.id, guildId });
+    });
     this.#leaving.set(guildId, leaving);
     return leaving;
   }
@@ -280,6 +293,7 @@ export class Session implements EventSink {
     this.send({ op: "ready", resumed: true, sessionId: this.id });
     for (const message of queue.drain()) this.#resend(message);
     for (const player of this.#players.values()) player.sendPlayerUpdate();
+    this.#options.onEvent?.(sessionEvent("sessionResumed", this));
   }
 
   /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */
@@ -337,6 +351,7 @@ export class Session implements EventSink {
     const { userId, id: sessionId, account, memory } = this;
     const player = this.#options.createPlayer({ guildId, userId, sessionId, account, sink: this, memory });
     this.#players.set(guildId, player);
+    this.#options.onEvent?.({ type: "playerCreated", sessionId, guildId });
     return player;
   }
 
@@ -423,6 +438,14 @@ export class Session implements EventSink {
   get #logger(): Logger {
     return this.#options.logger;
   }
+}
+
+/** For plugins. */
+export function sessionEvent(
+  type: SessionEvent["type"],
+  { id: sessionId, userId, clientName }: Pick<Session, "id" | "userId" | "clientName">,
+): OwnNodeEvent {
+  return { type, sessionId, userId, clientName };
 }
 
 /** Messages about a past moment are not worth buffering; nor is `ready`, which each socket gets again. */

@@ -2,6 +2,7 @@
 // WebSocket endpoint opens and resumes them here, the REST routes find them here.
 
 import { getHeapStatistics } from "node:v8";
+import type { OwnNodeEvent } from "../../bridge/plugin-players.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { CLOSE_GOING_AWAY, CLOSE_POLICY } from "../../lib/close-codes.ts";
@@ -9,12 +10,13 @@ import { Counts } from "../../lib/counts.ts";
 import { moreThan, type Owner } from "../../lib/owners.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log/log.ts";
+import type { SessionEvent } from "../../plugin-api/plugin.ts";
 import { ownerOf } from "../access/account.ts";
 import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { MemoryShares } from "./memory-shares.ts";
-import { Session, type SessionSettings, type SessionSocket } from "./session.ts";
+import { Session, type SessionSettings, type SessionSocket, sessionEvent } from "./session.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 
 const ID_LENGTH = 16;
@@ -47,6 +49,8 @@ export interface SessionsOptions {
   readonly limitsOf: (owner: string | undefined) => Pick<Limits, "sessions" | "players">;
   /** A client has connected, so players may follow soon. */
   readonly onOpened?: () => void;
+  /** Something has happened to a session, or to whether a player is there. `owner`: its client. Default: nobody is told. */
+  readonly onEvent?: ((event: OwnNodeEvent, owner: Owner) => void) | undefined;
   /** Memory, CPU and uptime of the node, and whether it holds back. */
   readonly readNodeStats: () => Pick<StatsJson, "uptime" | "memory" | "cpu" | "tonearm">;
 }
@@ -119,12 +123,14 @@ export class Sessions {
         memory: this.#memory.open(client.account),
         checkPlayerCount: () => this.#checkPlayerCount(client),
         readStats: () => this.stats(),
+        onEvent: (event) => this.#options.onEvent?.(event, ownerOf(client.account, `user ${client.userId}`)),
         onWaiting: (waiting) => this.#onWaiting(waiting),
         onDestroyed: (ending) => this.#forget(ending),
       },
       socket,
     );
     this.#sessions.set(id, session);
+    this.#tell("sessionOpened", session);
     if (socket !== undefined) this.#options.onOpened?.();
     if (this.#isClosed) session.close(CLOSE_GOING_AWAY);
     return session;
@@ -133,6 +139,7 @@ export class Sessions {
   #onWaiting(session: Session): void {
     this.#waiting.delete(session);
     this.#waiting.add(session);
+    this.#tell("sessionParked", session);
     this.#endOthersUnderItsKey(session);
     this.#endOldestWaiting(session.account);
   }
@@ -252,7 +259,14 @@ export class Sessions {
     this.#sessions.delete(session.id);
     this.#waiting.delete(session);
     this.#ending.add(session);
-    void session.playersGone().then(() => this.#ending.delete(session));
+    void session.playersGone().then(() => {
+      this.#ending.delete(session);
+      this.#tell("sessionClosed", session);
+    });
+  }
+
+  #tell(type: SessionEvent["type"], session: Session): void {
+    this.#options.onEvent?.(sessionEvent(type, session), ownerOf(session.account, `user ${session.userId}`));
   }
 
   #checkPlayerCount({ owner, account, userId }: SessionClient): void {

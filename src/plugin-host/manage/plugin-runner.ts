@@ -46,6 +46,7 @@ export interface PluginRunnerOptions {
   /** Also of a thread that was replaced and finishes its work. */
   readonly onLoadRequested: PluginThreadListener["onLoadRequested"];
   readonly onLoadAborted: PluginThreadListener["onLoadAborted"];
+  readonly onPlayerEvent: PluginThreadListener["onPlayerEvent"];
 }
 
 interface Starting {
@@ -215,7 +216,7 @@ export class PluginRunner {
   }
 
   #startThread(onNamed = this.#options.onNamed): Starting {
-    const { onManifest, onPersisted, onLoadRequested, onLoadAborted } = this.#options;
+    const { onManifest, onPersisted, onLoadRequested, onLoadAborted, onPlayerEvent } = this.#options;
     let settle = { resolve: (): void => undefined, reject: (_error: unknown): void => undefined };
     const whenReady = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -252,6 +253,7 @@ export class PluginRunner {
       onPersisted,
       onLoadRequested,
       onLoadAborted,
+      onPlayerEvent,
     });
     this.#alive.set(thread, settle.reject);
     return { thread, whenReady };

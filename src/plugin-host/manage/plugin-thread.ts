@@ -13,6 +13,7 @@ import type {
   PluginReturn,
   PluginSettings,
 } from "../../bridge/plugin-messages.ts";
+import type { EventsReply } from "../../bridge/plugin-players.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import { type RouteSource, serveRoutes } from "../../control/workers/route-source.ts";
 import type { Threads } from "../../control/workers/threads.ts";
@@ -35,7 +36,7 @@ const DISPOSE_TIMEOUT_MS = 1500;
 export type PluginRequest =
   Extract<
     PluginCommand,
-    { readonly type: "load" | "resolve" | "call" | ExtensionCommand["type"] }
+    { readonly type: "load" | "resolve" | "call" | "events" | ExtensionCommand["type"] }
   > extends infer Command
     ? Command extends { readonly requestId: number }
       ? Omit<Command, "requestId">
@@ -57,7 +58,11 @@ export interface PluginThreadListener {
   /** The answer goes to the same thread: numbers of another one mean something else. */
   onLoadRequested(loadEvent: Extract<PluginEvent, { readonly type: "loadRequested" }>, thread: PluginThread): void;
   onLoadAborted(askId: number, thread: PluginThread): void;
+  /** It asks something of a player, or sends an event to a client. */
+  onPlayerEvent(event: PlayerThreadEvent, thread: PluginThread): void;
 }
+
+export type PlayerThreadEvent = Extract<PluginEvent, { readonly type: "playerWish" | "sendEvent" }>;
 
 export interface PluginThreadOptions {
   /** For the log and errors. */
@@ -76,6 +81,7 @@ export interface PluginReplies extends ExtensionReplies {
   readonly load: PluginAnswer;
   readonly resolve: PluginLink;
   readonly call: PluginReturn;
+  readonly events: EventsReply;
 }
 
 export class PluginThread {
@@ -204,6 +210,10 @@ export class PluginThread {
         return;
       case "loadAborted":
         this.#listener.onLoadAborted(event.askId, this);
+        return;
+      case "playerWish":
+      case "sendEvent":
+        this.#listener.onPlayerEvent(event, this);
     }
   }
 

@@ -37,7 +37,7 @@ import { PersistedStore } from "./persisted-store.ts";
 import type { OfferedFilters } from "./plugin-filters.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { LinkOptions, PluginSource } from "./plugin-source.ts";
-import type { PluginThread } from "./plugin-thread.ts";
+import type { PlayerThreadEvent, PluginThread } from "./plugin-thread.ts";
 
 /** Hops of a track whose source says that it plays another source's track, which plays another's … */
 const LINK_HOPS_MAX = 3;
@@ -110,6 +110,9 @@ export class Plugins implements LinkSource {
   #loader: Loader | undefined;
   /** What plugins offer has changed. */
   onOffersChanged = (): void => undefined;
+  /** Something that a plugin asks of players. */
+  onPlayerEvent = (_event: PlayerThreadEvent, _asker: { plugin: InstalledPlugin; thread: PluginThread }): void =>
+    undefined;
 
   constructor(options: PluginsOptions) {
     this.#options = options;
@@ -294,6 +297,7 @@ export class Plugins implements LinkSource {
             else persisted?.forget(event);
           },
           onLoadRequested: (requestedLoads, thread) => void this.#load(name, thread, requestedLoads),
+          onPlayerEvent: (event, thread) => this.onPlayerEvent(event, { plugin, thread }),
           onLoadAborted: (askId, thread) => {
             for (const load of this.#requestedLoads)
               if (load.askId === askId && load.thread === thread) load.abort.abort();

@@ -147,7 +147,8 @@ function knownManifest(
   plugin: BuiltinPlugin,
   { written, values }: { readonly written: PlainTreeMap; readonly values: object | undefined },
 ): PluginManifest {
-  const { name, version, config, aliases = [], searchProviders, lyricsProviders } = plugin.manifest;
+  const { name, version, config, aliases = [] } = plugin.manifest;
+  const { searchProviders, lyricsProviders, routes, isListening } = plugin.manifest;
   const sources = (values === undefined ? undefined : plugin.sources?.(written)) ?? plugin.manifest.sources;
   // Read by that very schema.
   const servers =
@@ -160,6 +161,8 @@ function knownManifest(
     sources: sources.map((source) => ({ fields: [], ...source })),
     searchProviders,
     lyricsProviders,
+    routes,
+    isListening,
   };
 }
 

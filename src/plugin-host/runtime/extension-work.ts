@@ -14,7 +14,6 @@ import type {
 } from "../../bridge/plugin-extensions.ts";
 import { NodeError } from "../../errors.ts";
 import type {
-  Json,
   JsonMembers,
   Lyrics,
   RouteAnswer,
@@ -28,6 +27,7 @@ import { decodeTrack } from "../../track/track.ts";
 import { writeTracks } from "../../track/written-tracks.ts";
 import { kindOf } from "./host/error-kind.ts";
 import type { LivingHost } from "./host/plugin-host.ts";
+import { plainJson } from "./plain-json.ts";
 import { toSourceTrack, writeAnswer } from "./written-answer.ts";
 
 /** Entries of each list of a search. */
@@ -184,7 +184,7 @@ function served(answer: RouteAnswer): ServeReply {
     return { kind: "served", status, message: shortText(answer.message) };
   }
   if (!("json" in answer)) {
-    if (status !== 204) throw new Error(`a route answered the status ${status} without JSON`);
+    if (status !== 200 && status !== 204) throw new Error(`a route answered the status ${status} without JSON`);
     return { kind: "served", status };
   }
   if (!isWithin(status, 200, 299) || status === 204) throw new Error(`a route answered JSON with the status ${status}`);
@@ -193,14 +193,6 @@ function served(answer: RouteAnswer): ServeReply {
 
 function isWithin(status: number, min: number, max: number): boolean {
   return Number.isInteger(status) && status >= min && status <= max;
-}
-
-/** Throws for what is not JSON, or has more characters. */
-function plainJson(value: unknown, lengthMax: number): Json {
-  const text = JSON.stringify(value);
-  if (text === undefined || text.length > lengthMax)
-    throw new Error(`expected JSON of at most ${lengthMax} characters`);
-  return JSON.parse(text) as Json;
 }
 
 function shortText(value: unknown): string {

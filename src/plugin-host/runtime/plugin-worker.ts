@@ -13,6 +13,7 @@ import type {
   PluginReply,
   PluginReturn,
 } from "../../bridge/plugin-messages.ts";
+import type { EventsCommand } from "../../bridge/plugin-players.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -48,10 +49,10 @@ const OPERATOR: Owner = ["operator"];
 type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
 type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
 type CallCommand = Extract<PluginCommand, { readonly type: "call" }>;
-type WorkCommand = LoadCommand | ResolveCommand | CallCommand | ExtensionCommand;
+type WorkCommand = LoadCommand | ResolveCommand | CallCommand | ExtensionCommand | EventsCommand;
 
 interface PluginWorkerOptions {
-  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls" | "extensions">;
+  readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls" | "extensions" | "players">;
   readonly log: PluginLogger;
   readonly clock: Clock;
   /** Takes secrets out of a text. */
@@ -102,6 +103,10 @@ export class PluginWorker {
     if (command.type === "resolve") return this.#resolve(command, signal);
     if (command.type === "call") return this.#call(command, signal);
     const { host } = this.#options;
+    if (command.type === "events") {
+      host.players.tell(command.events);
+      return { kind: "told" };
+    }
     const source = sourceOf(command, host);
     const route = source && this.#options.routeFor(source, command.type === "search" ? command.query : undefined);
     return this.#run(route, () => carryOutExtension(command, { host, signal }));
@@ -110,6 +115,7 @@ export class PluginWorker {
   /** The name used in error messages. */
   #nameOf(command: WorkCommand): string {
     if (command.type === "call") return command.name;
+    if (command.type === "events") return command.type;
     return "source" in command ? command.source : nameOfExtension(command, this.#options.host);
   }
 

@@ -14,7 +14,9 @@ import type {
   PluginManifest,
   PluginSettings,
 } from "../../bridge/plugin-messages.ts";
+import type { PlayerWish, WishResults } from "../../bridge/plugin-players.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
+import { NodeError } from "../../errors.ts";
 import { isAacInstalled } from "../../lib/aac-package.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
@@ -36,7 +38,7 @@ import {
 import { problemsOfChanges, withChanges } from "../../plugin-options/option-changes.ts";
 import { allowedServersOf, secretsOf } from "../../plugin-options/option-leaves.ts";
 import { readOptions } from "../../plugin-options/read-options.ts";
-import { currentWork } from "./current-work.ts";
+import { currentOwners, currentWork } from "./current-work.ts";
 import { PluginHttpClient } from "./host/http-client.ts";
 import { createPluginLogger } from "./host/limited-logger.ts";
 import { PersistedCaches } from "./host/persisted-caches.ts";
@@ -47,6 +49,9 @@ import { readAnswer } from "./written-answer.ts";
 
 const SETUP_TIMEOUT_MS = 10_000;
 const REPORT_INTERVAL_MS = 1000;
+const WISH_TIMEOUT_MS = 15_000;
+/** Wishes for players without an answer. */
+const WISHES_MAX = 1000;
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 /** Depth of loads of plugins that cause loads of plugins. */
 const DEPTH_MAX = 5;
@@ -122,6 +127,8 @@ interface HostEnvironment {
   readonly persisted: readonly PersistedValue[];
 }
 
+/** Answers to what the plugin has asked of the node. */
+type Answer = Extract<PluginCommand, { readonly type: "loaded" | "loadFailed" | "wishDone" | "wishFailed" }>;
 /** Commands other than answers about addresses. */
 type PlainCommand = Exclude<PluginCommand, RouteCommand>;
 
@@ -131,6 +138,7 @@ class LivingPlugin {
   readonly #logger: Logger;
   #routes: PluginRoutes | undefined;
   readonly #loads: PendingRequests<{ readonly load: SourceAnswer }>;
+  readonly #wishes: PendingRequests<WishResults>;
   #isReportDue = false;
   #hidden: readonly string[] = [];
   /** Requests received before it was set up. */
@@ -141,6 +149,9 @@ class LivingPlugin {
     this.#plugin = plugin;
     this.#environment = environment;
     this.#loads = new PendingRequests({ clock: environment.clock });
+    const error = () =>
+      new NodeError("player-busy", `${WISHES_MAX} requests to players wait for their answers already`);
+    this.#wishes = new PendingRequests({ clock: environment.clock, bound: { pendingMax: WISHES_MAX, error } });
     this.#logger = createLogger((level, message, fields) => {
       environment.port.postMessage({ type: "log", level, message, fields });
     });
@@ -170,6 +181,7 @@ class LivingPlugin {
     const manifest: PluginManifest = {
       ...{ name, version, aliases: host.aliases, sources, ownServers, ...host.extensions.manifests },
       ...(filters.length > 0 && { filters }),
+      ...(host.players.isListening && { isListening: true }),
     };
     port.postMessage({ type: "ready", manifest });
   }
@@ -233,6 +245,8 @@ class LivingPlugin {
       hide: this.hide,
       persisted: new PersistedCaches({ values: persisted, clock, send: (event) => port.postMessage(event) }),
       load: (identifier, signal) => this.#load(identifier, signal),
+      askPlayer: (wish) => this.#askPlayer(wish),
+      sendEvent: (event) => port.postMessage({ type: "sendEvent", event }),
       onProgram: (pid, isRunning) => this.#environment.port.postMessage({ type: "program", pid, isRunning }),
       onReport: () => this.#report(host),
     });
@@ -318,8 +332,27 @@ class LivingPlugin {
     });
   }
 
-  #settle(command: Extract<PluginCommand, { readonly type: "loaded" | "loadFailed" }>): void {
+  #askPlayer<Kind extends PlayerWish["kind"]>(
+    wish: Extract<PlayerWish, { readonly kind: Kind }>,
+  ): Promise<WishResults[Kind]> {
+    const text = `the player was not ready within ${WISH_TIMEOUT_MS / 1000} s`;
+    const timeLimit = { ms: WISH_TIMEOUT_MS, error: () => new NodeError("player-busy", text) };
+    const owner = currentOwners().all[0];
+    return this.#wishes.request<Kind>(wish.kind as Kind, { timeLimit, owner }, (askId) => {
+      this.#environment.port.postMessage({ type: "playerWish", askId, wish });
+    });
+  }
+
+  #settle(command: Answer): void {
     const { askId } = command;
+    if (command.type === "wishDone") {
+      this.#wishes.resolve(askId, command.result);
+      return;
+    }
+    if (command.type === "wishFailed") {
+      this.#wishes.reject(askId, new RemoteError(command.error));
+      return;
+    }
     if (command.type === "loaded") {
       this.#loads.resolve(askId, readAnswer(command.answer satisfies PluginAnswer));
       return;

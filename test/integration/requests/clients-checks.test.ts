@@ -1,5 +1,5 @@
 // lavalink-client, unmodified, checks the sources that a node announces before it sends requests: all sources that the
-// node plays pass, and so do those for searches of several kinds and lyrics.
+// node plays pass, and so do those for searches of several kinds, lyrics and SponsorBlock.
 
 import { once } from "node:events";
 import {
@@ -12,6 +12,7 @@ import {
 } from "lavalink-client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { lrclibEntry } from "../../../lab/sites/lrclib.ts";
+import { chapterEntry, sponsorEntry } from "../../../lab/sites/sponsorblock.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
 
@@ -127,4 +128,33 @@ it("LavaSrc's route changes options of Spotify while it runs, and refuses other 
   expect((await node().search({ query: "rooms", source: "spsearch" }, USER)).loadType).not.toBe("error");
   const refused = await ask("PATCH", "/v4/lavasrc/config", { ytdlp: { path: "/bin/sh" } });
   expect(refused).toMatchObject({ status: 400, text: expect.stringContaining("can only be set in the configuration") });
+});
+
+it("lavalink-client sets categories of SponsorBlock, subscribes to lyrics, and passes on their events", async () => {
+  const guildId = "100000000000000056";
+  const player = manager.createPlayer({ guildId, voiceChannelId: "1" });
+  const heard: unknown[] = [];
+  manager.on("SegmentsLoaded", (_player, _track, { segments }) => heard.push(segments));
+  manager.on("ChaptersLoaded", (_player, _track, { chapters }) => heard.push(chapters));
+  manager.on("LyricsFound", (_player, _track, { lyrics }) => heard.push(lyrics.provider));
+  const { tracks } = await node().search({ query: "first song" }, USER);
+  const { info, encoded } = tracks[0] as Track; // loaded, so no UnresolvedTrack
+  all.sites.each.sponsorblock.setVideo(info.identifier, [sponsorEntry(), chapterEntry("Refrain", [60, 90])]);
+
+  await player.setSponsorBlock(["sponsor", "intro"]);
+  expect(await player.getSponsorBlock()).toEqual(["sponsor", "intro"]);
+  await node().updatePlayer({ guildId, playerOptions: { paused: true } });
+  await player.subscribeLyrics();
+  await node().updatePlayer({ guildId, playerOptions: { track: { encoded: encoded ?? "" } } });
+  await expect.poll(() => heard).toHaveLength(3);
+  expect(heard).toEqual(
+    expect.arrayContaining([
+      [{ category: "sponsor", start: 12_500, end: 31_000 }],
+      [{ name: "Refrain", start: 60_000, end: 90_000, duration: 30_000 }],
+      "LRCLIB",
+    ]),
+  );
+  await player.deleteSponsorBlock();
+  await expect(player.getSponsorBlock()).rejects.toThrow("Node Request resulted into an error");
+  await player.unsubscribeLyrics();
 });

@@ -119,6 +119,18 @@ test("texts are parsed to the types of the options", () => {
   });
 });
 
+test("the texts of a list that has names are some of these, in any case, and others are refused by their place", () => {
+  const schema: OptionSchema = { parts: { type: "texts", names: ["intro", "outro"], meaning } };
+  const valid = readOptions(schema, { parts: ["INTRO", "", " outro"] }, { path: "plugins.x" });
+  expect(valid.values).toEqual({ parts: ["intro", "outro"] });
+  expect(readOptions(schema, { parts: "outro,intro" }, { path: "plugins.x" }).values).toEqual({
+    parts: ["outro", "intro"],
+  });
+  expect(problemsOf(schema, { parts: ["intro", "hunter2"] })).toEqual([
+    "plugins.x.parts[1]: expected one of intro, outro",
+  ]);
+});
+
 test("names compare in relaxed spelling, free names stay as they are", () => {
   expect(changed({ "ALLOW-SEARCH": "false", remotecipher: { URL: "http://a.test" }, feeds: { "A-b": {} } })).toEqual({
     allowSearch: false,

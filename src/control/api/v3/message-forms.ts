@@ -2,6 +2,7 @@
 // in capitals (protocol-v4.md section 2.11). Main thread.
 
 import type { TrackJson } from "../../../track/track-info.ts";
+import { extensionEvent } from "../../protocol/extension-message.ts";
 import type { EventMessage, OutgoingMessage } from "../../protocol/outgoing-message.ts";
 import { v3Exception, v3Stats } from "./json-forms.ts";
 
@@ -9,6 +10,8 @@ export function v3Message(message: OutgoingMessage): object {
   switch (message.op) {
     case "event":
       return v3Event(message);
+    case "extension":
+      return extensionEvent(message);
     case "stats": {
       const { op, ...stats } = message;
       return { op, ...v3Stats(stats) };

@@ -2,7 +2,14 @@
 // thread.
 
 import type { ExtensionManifests } from "../../../bridge/plugin-extensions.ts";
-import type { LyricsProvider, OptionSchema, PluginRoute, SearchProvider, Source } from "../../../plugin-api/plugin.ts";
+import type {
+  LyricsProvider,
+  OptionSchema,
+  PlayerRoute,
+  PluginRoute,
+  SearchProvider,
+  Source,
+} from "../../../plugin-api/plugin.ts";
 import { RESERVED_SEGMENTS } from "../../../plugin-options/reserved-segments.ts";
 
 const PROVIDERS_MAX = 20;
@@ -10,11 +17,17 @@ const ROUTES_MAX = 100;
 const PREFIXES_MAX = 20;
 const PREFIX = /^[\w.-]{1,40}:$/;
 const NAME = /^[\w.-]{1,64}$/;
+const PLAYER_PATH = "/v4/sessions/:sessionId/players/:guildId";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ACCESSES = ["client", "viewer", "known", "operator"];
 const PATH = /^(?:\/(?:[a-z0-9][a-z0-9._-]{0,39}|:[a-zA-Z]{1,40})){1,8}$/;
 const SUMMARY_LENGTH_MAX = 300;
 const NESTED_TYPES = ["group", "groups", "named"];
+const LIST_TYPES = ["texts", "groups"];
+const NEEDS = ["session", "player"];
+const MISSING_STATUSES = [undefined, 200, 204];
+/** Below players, these are the node's own. */
+const PLAYER_SEGMENTS = ["lyrics", "track"];
 
 export class Extensions {
   readonly searchProviders: SearchProvider[] = [];
@@ -58,11 +71,13 @@ export class Extensions {
     const { method, path, summary, access = "operator", query = {}, body } = route;
     const wrong = (what: string): Error => new Error(`addRoute: ${what}`);
     checkCount(this.routes, ROUTES_MAX, "routes");
-    if (RESERVED_SEGMENTS.has(this.#plugin)) throw wrong(`/v4/${this.#plugin} is the node's own; rename the plugin`);
+    if (route.ofPlayer === undefined && RESERVED_SEGMENTS.has(this.#plugin))
+      throw wrong(`/v4/${this.#plugin} is the node's own; rename the plugin`);
     if (!METHODS.includes(method)) throw wrong(`the method is one of ${METHODS.join(", ")}`);
     if (typeof path !== "string" || !PATH.test(path)) {
       throw wrong("a path has 1 to 8 segments, each a word in lower case or a parameter: /rooms/:room");
     }
+    if (route.ofPlayer !== undefined) checkPlayerRoute(path, route.ofPlayer, wrong);
     const parameters = path.match(/:\w+/g) ?? [];
     if (new Set(parameters).size < parameters.length) throw wrong(`${path} names a parameter twice`);
     if (typeof summary !== "string" || summary === "" || summary.length > SUMMARY_LENGTH_MAX) {
@@ -75,7 +90,11 @@ export class Extensions {
     const nested = Object.entries(query).find(([, { type }]) => NESTED_TYPES.includes(type));
     if (nested !== undefined) throw wrong(`the query parameter ${nested[0]} must not be a group`);
     if (body !== undefined && (method === "GET" || method === "DELETE")) throw wrong(`${method} has no body`);
-    if (this.routes.some((other) => other.method === method && shapeOf(other.path) === shapeOf(path))) {
+    const members = Object.values(body ?? {});
+    if (route.isListBody === true && !(members.length === 1 && LIST_TYPES.includes(members[0]?.type ?? ""))) {
+      throw wrong("with isListBody the only member of the body is a list: texts or groups");
+    }
+    if (this.routes.some((other) => other.method === method && shapeOf(other) === shapeOf(route))) {
       throw wrong(`${method} ${path} was added twice`);
     }
     if (typeof route.handle !== "function") throw wrong("handle has to be a function");
@@ -88,14 +107,18 @@ export class Extensions {
     const lyricsProviders = this.lyricsProviders.map(({ name, sources }) => {
       return sources === undefined ? { name } : { name, sources: [...sources] };
     });
-    const routes = this.routes.map(({ method, path, summary, access = "operator", query = {}, body }) => ({
-      method,
-      path: `/v4/${this.#plugin}${path}`,
-      summary,
-      access,
-      query: plainSchema(query),
-      body: body && plainSchema(body),
-    }));
+    const routes = this.routes.map(
+      ({ method, path, summary, access = "operator", query = {}, body, isListBody, ofPlayer }) => ({
+        method,
+        path: `${ofPlayer === undefined ? `/v4/${this.#plugin}` : PLAYER_PATH}${path}`,
+        summary,
+        access,
+        query: plainSchema(query),
+        body: body && plainSchema(body),
+        ...(isListBody === true && { isListBody }),
+        ...(ofPlayer !== undefined && { ofPlayer: { needs: ofPlayer.needs, missingStatus: ofPlayer.missingStatus } }),
+      }),
+    );
     const lists = Object.entries({ searchProviders, lyricsProviders, routes });
     return Object.fromEntries(lists.filter(([, list]) => list.length > 0));
   }
@@ -105,9 +128,18 @@ function checkCount(list: readonly unknown[], max: number, what: string): void {
   if (list.length >= max) throw new Error(`more than ${max} ${what}`);
 }
 
+function checkPlayerRoute(path: string, ofPlayer: PlayerRoute, wrong: (what: string) => Error): void {
+  const { needs, missingStatus } = ofPlayer;
+  if (!NEEDS.includes(needs)) throw wrong("ofPlayer.needs is session or player");
+  if (!MISSING_STATUSES.includes(missingStatus)) throw wrong("ofPlayer.missingStatus is 200 or 204");
+  const [, first = ""] = path.split("/");
+  if (PLAYER_SEGMENTS.includes(first)) throw wrong(`/${first} below players is the node's own; rename the path`);
+  if (/:(?:sessionId|guildId)\b/.test(path)) throw wrong("sessionId and guildId are parameters of every player's path");
+}
+
 /** The parameters of a path have the same shape, whatever their names are. */
-function shapeOf(path: string): string {
-  return path.replaceAll(/:\w+/g, ":");
+function shapeOf({ path, ofPlayer }: PluginRoute): string {
+  return `${ofPlayer === undefined ? "" : PLAYER_PATH}${path}`.replaceAll(/:\w+/g, ":");
 }
 
 /** As data that a structured clone takes. */

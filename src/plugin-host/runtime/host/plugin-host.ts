@@ -10,12 +10,15 @@ import type {
   Backend,
   Cache,
   CacheOptions,
+  ClientEvent,
   Filter,
   HttpClient,
   HttpRequest,
   Json,
   LyricsProvider,
+  NodeEvent,
   OptionSchema,
+  PlayerHandle,
   PluginClock,
   PluginHost,
   PluginInfoModifier,
@@ -32,6 +35,7 @@ import type {
 import { Backends } from "./backends.ts";
 import { checkFilter } from "./check-filter.ts";
 import { Extensions } from "./extensions.ts";
+import { HostPlayers, type HostPlayersOptions } from "./host-players.ts";
 import { MemoryCache } from "./memory-cache.ts";
 import type { PersistedCaches } from "./persisted-caches.ts";
 import { Programs, type ProgramsOptions } from "./run-program.ts";
@@ -66,6 +70,9 @@ interface HostParts<Options> {
   readonly persisted: PersistedCaches;
   /** Asks all sources of the node. */
   readonly load: (identifier: string, signal: AbortSignal) => Promise<SourceAnswer>;
+  /** See HostPlayersOptions. */
+  readonly askPlayer: HostPlayersOptions["ask"];
+  readonly sendEvent: HostPlayersOptions["send"];
   /** A program runs, or has exited. */
   readonly onProgram: NonNullable<ProgramsOptions["onProgram"]>;
   /** There is something new to report. */
@@ -86,6 +93,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
   readonly modifiers: PluginInfoModifier[] = [];
   readonly calls = new Map<string, Call>();
   readonly extensions: Extensions;
+  readonly players: HostPlayers;
   readonly #parts: HostParts<Options>;
   readonly #abort = new AbortController();
   readonly #backends: Backends;
@@ -100,6 +108,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
     const { options, userAgent, canDecodeAac, http, log, clock } = parts;
     this.#parts = parts;
     this.extensions = new Extensions(parts.plugin);
+    this.players = new HostPlayers({ log, ask: parts.askPlayer, send: parts.sendEvent });
     this.options = options;
     this.userAgent = userAgent;
     this.canDecodeAac = canDecodeAac;
@@ -189,6 +198,15 @@ export class LivingHost<Options> implements PluginHost<Options> {
     // Its request is made by these very schemas.
     this.extensions.addRoute(route as unknown as PluginRoute);
   };
+
+  readonly onEvent = (listener: (event: NodeEvent) => void): void => {
+    this.#checkSettingUp("onEvent");
+    this.players.addListener(listener);
+  };
+
+  readonly player = (sessionId: string, guildId: string): PlayerHandle => this.players.handle(sessionId, guildId);
+
+  readonly sendEvent = (event: ClientEvent): void => this.players.sendEvent(event);
 
   readonly load = (identifier: string, { signal }: { readonly signal: AbortSignal }): Promise<SourceAnswer> => {
     return this.#whileAlive(signal, (ended) => this.#parts.load(identifier, ended));

@@ -302,6 +302,9 @@ describe("real answers are as it says", () => {
       }
       expect(statuses).toEqual(isFound ? [200, 200, 200] : [204, 204, 204]);
     }
+    const subscription = `${player}/lyrics/subscribe`;
+    for (const method of ["POST", "DELETE"]) expect((await ask(method, subscription, { of })).status).toBe(204);
+    expect((await ask("POST", subscription.replace("/7/", "/8/"), { of })).status).toBe(404);
     for (const path of ["/v4/loadsearch", "/v4/lyrics", "/v4/lyrics?track=x"]) await ask("GET", path, { of });
     for (const path of ["/v4/loadsearch?query=x", track]) expect((await ask("GET", path)).status).toBe(500);
     await of.close();

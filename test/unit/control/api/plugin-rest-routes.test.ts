@@ -119,6 +119,63 @@ describe("serving", () => {
   });
 });
 
+describe("a route below players", () => {
+  const PLAYERS = "/v4/sessions/:sessionId/players/:guildId/extended/tags";
+
+  function askPlayer(method: string, sessionId: string, guildId: string, options?: RequestOptions) {
+    const path = PLAYERS.replace(":sessionId", sessionId).replace(":guildId", guildId);
+    return server.request(method, path, options);
+  }
+
+  test("gets both ids, and a list as the only member of its body", async () => {
+    const { sessionId } = await server.connect();
+    await server.request("PATCH", `/v4/sessions/${sessionId}/players/7`, { body: { paused: true } });
+    expect(await askPlayer("PUT", sessionId, "0x7", { body: ["a", "b"] })).toMatchObject({
+      status: 200,
+      json: { sessionId, guildId: "7", tags: ["a", "b"] },
+    });
+    expect((await askPlayer("PUT", sessionId, "7", { body: [] })).json).toMatchObject({ tags: [] });
+    expect(await askPlayer("DELETE", sessionId, "7")).toMatchObject({ status: 200, body: "" });
+    for (const wrong of [{ tags: ["a"] }, [["a"]], [{ a: 1 }]]) {
+      expect((await askPlayer("PUT", sessionId, "7", { body: wrong })).status).toBe(400);
+    }
+  });
+
+  test("says what is not there, unless it answers that there is nothing to do", async () => {
+    const { sessionId } = await server.connect();
+    const missing = async (...asked: Parameters<typeof askPlayer>) => {
+      const { status, json } = await askPlayer(...asked);
+      return [status, json?.message];
+    };
+    const body = { body: ["a"] };
+    expect(await missing("PUT", "gone", "7", body)).toEqual([404, "Session not found"]);
+    expect(await missing("PUT", sessionId, "7", body)).toEqual([404, "Player not found"]);
+    expect((await missing("PUT", sessionId, "seven", body))[0]).toBe(400);
+    expect(await missing("DELETE", "gone", "7")).toEqual([200, undefined]);
+  });
+
+  test("is not for the sessions of other keys", async () => {
+    const keyed = (name: string) => ({ name, role: "client" as const, hashes: [hashOf(name)], limits: UNLIMITED });
+    keys.replace([keyed("first"), keyed("second")]);
+    const { sessionId } = await server.connect({ Authorization: "first" });
+    await server.request("PATCH", `/v4/sessions/${sessionId}/players/7`, { body: {}, password: "first" });
+    const statusFor = async (password: string) => {
+      return (await askPlayer("PUT", sessionId, "7", { body: ["a"], password })).status;
+    };
+    expect([await statusFor("first"), await statusFor("second")]).toEqual([200, 404]);
+  });
+
+  test("is in the OpenAPI document with its list", async () => {
+    const { paths } = (await server.request("GET", "/v4/openapi.json")).json;
+    const { put } = paths[PLAYERS.replaceAll(/:(\w+)/g, "{$1}")];
+    expect(put.requestBody.content["application/json"].schema).toMatchObject({
+      type: "array",
+      items: { type: "string" },
+    });
+    expect(put.parameters).toMatchObject([{ name: "sessionId" }, { name: "guildId" }, { name: "trace" }]);
+  });
+});
+
 describe("paths", () => {
   test("other paths and methods are answered as without plugins", async () => {
     expect(await ask("POST", "/a")).toMatchObject({ status: 405, headers: { allow: "DELETE, GET, PUT" } });

@@ -146,7 +146,7 @@ it("a skip that does not lead forward is none", () => {
 it.each([
   [[{ id: 1, positionMs: Number.NaN }], "positions of markers are milliseconds of track time, 0 or more"],
   [[{ id: 1, positionMs: 0, skipToMs: -1 }], "positions of markers are milliseconds of track time, 0 or more"],
-  [Array.from({ length: 498 }, (_, id) => ({ id, positionMs: id })), "a track can have 500 markers; these make 501"],
+  [Array.from({ length: 1498 }, (_, id) => ({ id, positionMs: id })), "a track can have 1500 markers; these make 1501"],
 ])("refused markers leave the group as it is", (markers, message) => {
   set(LINES);
   expect(() => set(markers, "more")).toThrow(message);

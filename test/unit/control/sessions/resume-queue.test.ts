@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
-import { QUEUE_COUNT_MAX, ResumeQueue } from "../../../../src/control/sessions/resume-queue.ts";
+import { QUEUE_COUNT_MAX, ResumeQueue, topicOf } from "../../../../src/control/sessions/resume-queue.ts";
 import { ByteBudget } from "../../../../src/lib/byte-budget.ts";
 
 const SIZE_MAX_BYTES = 8 * 1024 * 1024;
@@ -8,6 +8,21 @@ const SIZE_MAX_BYTES = 8 * 1024 * 1024;
 function sizeOf(messages: readonly { readonly text: string }[]): number {
   return messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
 }
+
+test("events of the node are told apart by type, those of extensions are one topic of a player", () => {
+  const extension = (type: string, guildId: string) => topicOf({ op: "extension", type, guildId, members: {} });
+  expect(extension("SegmentSkipped", "7")).toBe(extension("ChapterStarted", "7"));
+  expect(extension("SegmentSkipped", "7")).not.toBe(extension("SegmentSkipped", "8"));
+  const closed = {
+    op: "event",
+    type: "WebSocketClosedEvent",
+    guildId: "7",
+    code: 1000,
+    reason: "",
+    byRemote: false,
+  } as const;
+  expect(topicOf(closed)).not.toBe(extension("SegmentSkipped", "7"));
+});
 
 test("up to the bound all messages are buffered, and drained once", () => {
   const queue = new ResumeQueue();

@@ -54,6 +54,7 @@ function create(more: Partial<PluginRunnerOptions> = {}): PluginRunner {
     onManifest: (manifest) => manifests.push(manifest),
     onLoadRequested: (...args) => requests.push(args),
     onLoadAborted: () => undefined,
+    onPlayerEvent: () => undefined,
     ...more,
   });
 }

@@ -123,7 +123,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lavasrc-and-companions.yml": {
     on: onWith(ON, "spotify"),
     off: [youtube, ...offBut("spotify")],
-    lines: [/^warn: lavalink\.plugins: .* sponsorblock-plugin$/, /^warn: no effect, .* plugins\.lavasearch$/],
+    lines: [/^warn: no effect, .* plugins\.lavasearch$/],
   },
   "former-sources.yml": {
     on: ON,
@@ -308,7 +308,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     off: offBut("spotify", "applemusic"),
     lines: [
       /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
-      /^warn: lavalink\.plugins: .* for sponsorblock-plugin, lava-xm-plugin$/,
+      /^warn: lavalink\.plugins: .* for lava-xm-plugin$/,
       noEffect("lavasrc.spotify.countryCode"),
       needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
       noSource("yandexmusic", "Yandex Music"),

@@ -12,6 +12,7 @@ import {
 } from "../../../../src/plugin-api/plugin.ts";
 import { currentWork } from "../../../../src/plugin-host/runtime/current-work.ts";
 import { Extensions } from "../../../../src/plugin-host/runtime/host/extensions.ts";
+import { HostPlayers } from "../../../../src/plugin-host/runtime/host/host-players.ts";
 import { OwnLimitError } from "../../../../src/plugin-host/runtime/host/own-limit-error.ts";
 import { PluginWorker } from "../../../../src/plugin-host/runtime/plugin-worker.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -54,9 +55,12 @@ beforeEach(() => {
       return (await onResolve(request)) as Playable;
     },
   };
+  const log = createLogger((_level, message, fields) => lines.push({ message, fields }));
+  const players = new HostPlayers({ log, ask: () => Promise.reject(new Error("no")), send: () => undefined });
+  const extensions = new Extensions("songs");
   worker = new PluginWorker({
-    host: { sources: new Map([["songs", source]]), modifiers: [], calls, extensions: new Extensions("songs") },
-    log: createLogger((_level, message, fields) => lines.push({ message, fields })),
+    host: { sources: new Map([["songs", source]]), modifiers: [], calls, extensions, players },
+    log,
     clock,
     hide: (text) => text.replaceAll("hunter2", "<redacted>"),
     send: (event) => events.push(structuredClone(event)),

@@ -446,6 +446,13 @@ test("every event has its form", () => {
       { code: 4006, reason: "r", byRemote: true },
     ],
   ];
+  const members = { segment: { start: 1 } };
+  expect(v3Message({ op: "extension", type: "SegmentSkipped", guildId: "7", members })).toEqual({
+    op: "event",
+    type: "SegmentSkipped",
+    guildId: "7",
+    segment: { start: 1 },
+  });
   for (const [event, form] of events) {
     expect(v3Message(event)).toEqual({ op: "event", type: event.type, guildId: "7", ...form });
   }

@@ -55,6 +55,8 @@ beforeEach(() => {
       if (identifier === "hang") return unlessAborted(new Promise(() => undefined), signal);
       return Promise.resolve({ kind: "empty" } satisfies SourceAnswer);
     },
+    askPlayer: () => Promise.reject(new Error("not part of these tests")),
+    sendEvent: () => undefined,
     onProgram: () => undefined,
     onReport: () => {
       reportCount += 1;

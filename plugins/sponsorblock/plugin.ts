@@ -1,0 +1,52 @@
+// Skips the segments of videos that SponsorBlock's users have marked: sponsors, intros and the like. Plugin thread.
+
+import { API_VERSION, definePlugin, type RouteAnswer } from "../../src/plugin-api/plugin.ts";
+import { CATEGORIES_BODY, CATEGORIES_PATH, SPONSORBLOCK_MANIFEST } from "./manifest.ts";
+import { categoriesOf, Skipper } from "./skipper.ts";
+
+const { name, version, config, aliases, routes } = SPONSORBLOCK_MANIFEST;
+
+const EMPTY: RouteAnswer = { status: 200 };
+
+export default definePlugin({
+  name,
+  version,
+  config,
+  apiVersion: API_VERSION,
+  setup(host) {
+    for (const alias of aliases) host.addAlias(alias.name, alias.version);
+    const skipper = new Skipper(host);
+    host.onEvent((event) => skipper.onEvent(event));
+    const [get, put, remove] = routes;
+    host.addRoute({
+      ...get,
+      path: CATEGORIES_PATH,
+      handle: async ({ segments }) => {
+        const categories = await skipper.categoriesOf(guildOf(segments));
+        return categories === undefined ? { status: 404, message: "Guild not found" } : { json: [...categories] };
+      },
+    });
+    host.addRoute({
+      ...put,
+      path: CATEGORIES_PATH,
+      body: CATEGORIES_BODY,
+      handle: async ({ segments, body }) => {
+        await skipper.setCategories(guildOf(segments), categoriesOf(body.categories));
+        return EMPTY;
+      },
+    });
+    host.addRoute({
+      ...remove,
+      path: CATEGORIES_PATH,
+      handle: async ({ segments }) => {
+        await skipper.setCategories(guildOf(segments), undefined);
+        return EMPTY;
+      },
+    });
+  },
+});
+
+/** The node gives both to routes below players. */
+function guildOf({ sessionId = "", guildId = "" }: Readonly<Record<string, string>>) {
+  return { sessionId, guildId };
+}

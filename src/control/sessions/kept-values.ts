@@ -1,0 +1,42 @@
+// Values that plugins keep for the guilds of a session, which outlive the plugins' threads. Counted in the memory of the
+// session. Main thread; one per session.
+
+import type { ByteBudget } from "../../lib/byte-budget.ts";
+
+/** For the maps and names of a value. */
+const VALUE_SIZE_BYTES = 200;
+
+export class KeptValues {
+  readonly #memory: ByteBudget;
+  /** JSON by plugin, by guild. */
+  readonly #byGuild = new Map<string, Map<string, string>>();
+
+  constructor(memory: ByteBudget) {
+    this.#memory = memory;
+  }
+
+  get(guildId: string, plugin: string): string | undefined {
+    return this.#byGuild.get(guildId)?.get(plugin);
+  }
+
+  /** Undefined removes it. Throws `memory-exhausted`. */
+  set(guildId: string, plugin: string, json: string | undefined): void {
+    if (json !== undefined) this.#memory.take(sizeOf(json), "a plugin's value");
+    const ofGuild = this.#byGuild.get(guildId) ?? new Map<string, string>();
+    const before = ofGuild.get(plugin);
+    if (before !== undefined) this.#memory.release(sizeOf(before));
+    if (json === undefined) ofGuild.delete(plugin);
+    else ofGuild.set(plugin, json);
+    if (ofGuild.size === 0) this.#byGuild.delete(guildId);
+    else this.#byGuild.set(guildId, ofGuild);
+  }
+
+  /** Removes all of a guild. */
+  drop(guildId: string): void {
+    for (const plugin of [...(this.#byGuild.get(guildId)?.keys() ?? [])]) this.set(guildId, plugin, undefined);
+  }
+}
+
+function sizeOf(json: string): number {
+  return json.length * 2 + VALUE_SIZE_BYTES;
+}
