@@ -58,6 +58,8 @@ describe("events", () => {
     const mirrors: MirrorProvider = {
       isNeeded: () => true,
       isFor: () => false,
+      forget: () => undefined,
+      count: () => undefined,
       find: async () => ({ mirror }),
     };
     watched = new WatchedPlayer({ mirrors });
