@@ -1,5 +1,5 @@
-// Texts that are read out: `speak:` by Google Translate, `ftts://` by flowery.pw. Both answer a plain request with a
-// file, so nothing is asked of them before a track is played. Plugin thread.
+// Texts that are read out: `speak:` and `tts://` by Google Translate, `ftts://` by flowery.pw. Both answer a plain request
+// with a file, so nothing is asked of them before a track is played. Plugin thread.
 
 import { API_VERSION, definePlugin } from "../../src/plugin-api/plugin.ts";
 import { FlowerySource } from "./flowery-source.ts";

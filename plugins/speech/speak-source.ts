@@ -1,6 +1,6 @@
-// `speak:` and `tts://`: Google Translate reads a text out. The site takes 200 characters at a time and a track has one link, so a
-// longer text is a playlist of its parts: bots that queue playlists say all of it, where a single track would end in
-// the middle without a word. Plugin thread.
+// `speak:` and `tts://`: Google Translate reads a text out. The site takes 200 characters at a time and a track has one
+// link, so a longer text is a playlist of its parts: bots that queue playlists say all of it, where a single track would
+// end in the middle without a word. Plugin thread.
 
 import {
   type LoadRequest,

@@ -1,7 +1,7 @@
 // The plugin interface: everything that `tonearm/plugin` exports. It imports nothing of the node, so that a plugin can
-// be compiled and tested without it. A plugin's code runs on a dedicated thread, never on the main thread or an audio
-// thread. docs/plugins.md is the tutorial. The file is long because it is one interface that documents every member
-// with its meaning, unit, range and errors.
+// be compiled and tested without it. A plugin's code runs on a dedicated thread, never on the main thread; of the audio
+// threads, only its filter modules. docs/plugins.md is the tutorial. The file is long because it is one interface that
+// documents every member with its meaning, unit, range and errors.
 
 /** The version of this interface. A plugin with another `apiVersion` is not set up. */
 export const API_VERSION = 1;
