@@ -2,6 +2,7 @@
 // suggestions of its search field. Plugin thread.
 
 import { type SearchRequest, type SearchResult, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
+import { settledOf } from "../reading/partly.ts";
 import { askInOrder } from "./ask-in-order.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { type ChosenClient, type Host, inOrderFor } from "./chosen-clients.ts";
@@ -33,27 +34,14 @@ export class Searches {
     const parsed = readIdentifier(query, this.#parts.host.options);
     if (parsed?.kind !== "search") return undefined;
     const { text } = parsed;
-    const ask = async <Value>(isWanted: boolean, work: () => Promise<Value>): Promise<Value | undefined> =>
-      isWanted ? work() : undefined;
     const isListWanted = types.includes("album") || types.includes("playlist");
-    const asked = await Promise.allSettled([
-      ask(types.includes("track"), () => this.#tracks(query, signal)),
-      ask(isListWanted, () => this.#lists(text, "playlists", signal)),
-      ask(types.includes("artist"), () => this.#lists(text, "channels", signal)),
-      ask(types.includes("text"), () => this.#suggestions(text, signal)),
+    const [tracks, lists, channels, texts] = await settledOf([
+      types.includes("track") ? this.#tracks(query, signal) : undefined,
+      isListWanted ? this.#lists(text, "playlists", signal) : undefined,
+      types.includes("artist") ? this.#lists(text, "channels", signal) : undefined,
+      types.includes("text") ? this.#suggestions(text, signal) : undefined,
     ]);
-    const failed = asked.find((one) => one.status === "rejected");
-    const [tracks, lists, channels, texts] = asked;
-    const { albums, playlists } = resultOf(lists) ?? {};
-    const found = {
-      tracks: resultOf(tracks),
-      albums,
-      artists: resultOf(channels)?.artists,
-      playlists,
-      texts: resultOf(texts),
-    };
-    if (failed !== undefined && Object.values(found).every((one) => one === undefined)) throw failed.reason;
-    return found;
+    return { tracks, albums: lists?.albums, artists: channels?.artists, playlists: lists?.playlists, texts };
   }
 
   async #tracks(query: string, signal: AbortSignal): Promise<readonly SourceTrack[]> {
@@ -89,8 +77,4 @@ export class Searches {
       return texts.map((text) => ({ text }));
     });
   }
-}
-
-function resultOf<Value>(settled: PromiseSettledResult<Value>): Value | undefined {
-  return settled.status === "fulfilled" ? settled.value : undefined;
 }
