@@ -3,15 +3,16 @@
 
 import { type SearchRequest, type SearchResult, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { settledOf } from "../reading/partly.ts";
-import { askInOrder } from "./ask-in-order.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { type ChosenClient, type Host, inOrderFor } from "./chosen-clients.ts";
+import type { ChosenClient, Host } from "./chosen-clients.ts";
 import { readIdentifier } from "./identifiers.ts";
 import type { Innertube } from "./innertube.ts";
 import { type FoundLists, readFoundLists, readSuggestions } from "./read-found.ts";
+import { searchInOrder } from "./search-in-order.ts";
 
 /** `params` of the search. */
 const FILTERS = { playlists: "EgIQAw==", channels: "EgIQAg==" } as const;
+const NO_LISTS: FoundLists = { albums: [], artists: [], playlists: [] };
 const SUGGESTIONS_ADDRESS = "https://suggestqueries-clients6.youtube.com/complete/search";
 const SUGGESTIONS_BYTES_MAX = 1024 * 1024;
 
@@ -49,19 +50,9 @@ export class Searches {
     return answer?.kind === "search" ? answer.tracks : [];
   }
 
-  #lists(query: string, filter: keyof typeof FILTERS, signal: AbortSignal): Promise<FoundLists> {
-    const { host, innertube, clients } = this.#parts;
-    const body = { query, params: FILTERS[filter] };
-    return askInOrder(
-      inOrderFor(clients, "searching"),
-      {
-        switch: "searching",
-        endpoint: "search",
-        isFor: ({ abilities }) => abilities.search === "videos",
-        ask: async (identity) => readFoundLists(await innertube.ask(identity, { endpoint: "search", body, signal })),
-      },
-      { host, signal },
-    );
+  async #lists(query: string, filter: keyof typeof FILTERS, signal: AbortSignal): Promise<FoundLists> {
+    const search = { of: "videos", query, params: FILTERS[filter], read: readFoundLists } as const;
+    return (await searchInOrder(this.#parts, search, signal)) ?? NO_LISTS;
   }
 
   #suggestions(query: string, signal: AbortSignal): Promise<readonly { readonly text: string }[]> {
@@ -69,7 +60,7 @@ export class Searches {
     return backend("search suggestions").run(async () => {
       const answer = await http.text(SUGGESTIONS_ADDRESS, {
         signal,
-        query: { client: "youtube", q: query, gl: options.region, hl: options.language },
+        query: { client: "youtube", ds: "yt", q: query, gl: options.region, hl: options.language },
         sizeBytesMax: SUGGESTIONS_BYTES_MAX,
       });
       const texts = readSuggestions(answer);
