@@ -45,6 +45,8 @@ export interface BuiltinPlugin {
   options?(configured: Configured): PlainTreeMap;
   /** Options of Lavalink's plugins that are also the plugin's; its own `plugins.<name>` takes precedence. */
   lavalinkOptions?: readonly LavalinkOptions[];
+  /** Whether `plugins.<name>` is also a Lavalink plugin's, whose files start: what is wrong there is left out. */
+  readonly isOfLavalink?: boolean;
   /** The group of a Lavalink plugin that has `url`, `username` and `password` of a proxy. `plugins.<name>.proxy` counts before it. */
   lavalinkProxy?: readonly string[];
   /** The plugin's sources, if they depend on its options. */
@@ -165,6 +167,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
       isConfigured ||
       config.plugins.javaNames.includes("jiosaavn-plugin") ||
       isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
+    isOfLavalink: true,
     lavalinkProxy: ["lavasrc", "jiosaavn", "proxy"],
   },
   {

@@ -301,7 +301,11 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "jiosaavn-plugin.yml": {
     on: onWith(ON, "jiosaavn"),
     off: [youtube, ...offBut("jiosaavn")],
-    lines: [noEffect("jiosaavn.apiURL")],
+    lines: [
+      noEffect("jiosaavn.apiURL"),
+      "warn: plugins.jiosaavn.playlistTrackLimit: expected a whole number from 1 to 10000; it is left out",
+      /^warn: plugins\.jiosaavn\.decryption: .*; it is left out$/,
+    ],
   },
   "everything-of-a-public-node.yml": {
     on: onWith(ON_WITH_YOUTUBE, "spotify", "applemusic"),
