@@ -2,6 +2,7 @@
 // on, and which of the keys that operators know from Lavalink are their options. Main thread; node.ts has them run.
 
 import type { NodeConfig } from "../src/config/node-config.ts";
+import { hasJavaPlugin } from "../src/config/plugin-rules.ts";
 import { parseFlag } from "../src/lib/flag-words.ts";
 import { hasText, isTreeList, type PlainTree, type PlainTreeMap } from "../src/lib/plain-tree.ts";
 import { APPLEMUSIC_MANIFEST } from "./applemusic/manifest.ts";
@@ -45,6 +46,8 @@ export interface BuiltinPlugin {
   options?(configured: Configured): PlainTreeMap;
   /** Options of Lavalink's plugins that are also the plugin's; its own `plugins.<name>` takes precedence. */
   lavalinkOptions?: readonly LavalinkOptions[];
+  /** Whether `plugins.<name>` is also a Lavalink plugin's, whose files start: what is wrong there is left out. */
+  readonly isOfLavalink?: boolean;
   /** The group of a Lavalink plugin that has `url`, `username` and `password` of a proxy. `plugins.<name>.proxy` counts before it. */
   lavalinkProxy?: readonly string[];
   /** The plugin's sources, if they depend on its options. */
@@ -70,9 +73,6 @@ export interface Configured {
   readonly lavalink: (...path: readonly string[]) => PlainTree | undefined;
 }
 
-/** Lavalink's plugins that bring lyrics. */
-const LYRICS_PLUGINS = ["lavalyrics-plugin", "java-lyrics-plugin"];
-
 /** protocol-v4.md section 6.3 has the order of the first. */
 export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
   {
@@ -81,7 +81,7 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "youtube/plugin.js",
     // Off unless configured, like Lavalink's plugin, with which its former source is `false`.
     isOn: ({ config, isConfigured }) =>
-      isConfigured || config.plugins.javaNames.includes("youtube-plugin") || config.sources.youtube === true,
+      isConfigured || hasJavaPlugin(config.plugins, "youtube-plugin") || config.sources.youtube === true,
     options: ({ config }) => ({ playlistPages: String(Math.min(Math.max(config.youtube.playlistPagesMax, 1), 100)) }),
   },
   {
@@ -163,8 +163,9 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     isEmptyWhenOff: true,
     isOn: ({ config, isConfigured, lavalink }) =>
       isConfigured ||
-      config.plugins.javaNames.includes("jiosaavn-plugin") ||
+      hasJavaPlugin(config.plugins, "jiosaavn-plugin") ||
       isTrue(lavalink("lavasrc", "sources", "jiosaavn")),
+    isOfLavalink: true,
     lavalinkProxy: ["lavasrc", "jiosaavn", "proxy"],
   },
   {
@@ -193,14 +194,13 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     module: "lrclib/plugin.js",
     isOn: ({ config, isConfigured, lavalink }) =>
       isConfigured ||
-      isTrue(lavalink("lavasrc", "lyrics-sources", "lrcLib")) ||
-      LYRICS_PLUGINS.some((name) => config.plugins.javaNames.includes(name)),
+      (asksForLyrics({ config, lavalink }) && !isFalse(lavalink("lavasrc", "lyrics-sources", "lrcLib"))),
   },
   {
     manifest: SPONSORBLOCK_MANIFEST,
     rank: "middle",
     module: "sponsorblock/plugin.js",
-    isOn: ({ config, isConfigured }) => isConfigured || config.plugins.javaNames.includes("sponsorblock-plugin"),
+    isOn: ({ config, isConfigured }) => isConfigured || hasJavaPlugin(config.plugins, "sponsorblock-plugin"),
   },
   {
     manifest: YTDLP_MANIFEST,
@@ -216,6 +216,17 @@ export const BUILTIN_PLUGINS: readonly BuiltinPlugin[] = [
     sources: ({ sites }) => claimsOf({ sites: isTreeList(sites) ? sites.filter(isTextOf) : undefined }),
   },
 ];
+
+/** Whether the configuration has what brings lyrics to Lavalink; its plugin may be a file in a folder. */
+export function asksForLyrics({ config, lavalink }: Pick<Configured, "config" | "lavalink">): boolean {
+  return (
+    hasJavaPlugin(config.plugins, "lavalyrics-plugin", "java-lyrics-plugin", "dev.schlaubi.lyrics:lavalink") ||
+    isTrue(lavalink("lavasrc", "lyrics-sources", "lrcLib")) ||
+    hasText(lavalink("lavalyrics", "sources")) ||
+    // A plugin of the operator's own may have this name.
+    (config.plugins.entries.length === 0 && hasText(lavalink("lyrics")))
+  );
+}
 
 /** Whether it is a text that means yes. */
 export function isTrue(tree: PlainTree | undefined): boolean {

@@ -3,7 +3,7 @@
 
 import type { SearchList, SearchResult, SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { webLinkOf } from "../reading/address.ts";
-import { type Members, membersOf, objectsOf, trimmedText } from "../reading/json.ts";
+import { type Members, membersOf, objectOf, objectsOf, trimmedText } from "../reading/json.ts";
 import { countOf, topTracksOf } from "../reading/list-info.ts";
 import { artworkOf, readSong } from "./read-song.ts";
 
@@ -11,8 +11,9 @@ const SUGGESTIONS_MAX = 100;
 
 /** Undefined: the answer has another form. */
 export function readSuggestions({ results }: Members): SearchResult | undefined {
-  const { suggestions } = membersOf(results);
-  if (!Array.isArray(suggestions)) return undefined;
+  const found = objectOf(results);
+  const suggestions = found?.suggestions ?? [];
+  if (found === undefined || !Array.isArray(suggestions)) return undefined;
   const entries = objectsOf(suggestions, SUGGESTIONS_MAX);
   const of = <Item>(type: string, read: (content: Members) => Item | undefined): Item[] =>
     entries

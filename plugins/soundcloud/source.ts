@@ -14,6 +14,7 @@ import {
 } from "../../src/plugin-api/plugin.ts";
 import { addressOf } from "../reading/address.ts";
 import { type Members, numberOf, objectOf } from "../reading/json.ts";
+import { settledOf } from "../reading/partly.ts";
 import { parseIdentifier, parseLink, type SoundCloudRequest, type UserList } from "./identifier.ts";
 import { type FoundSet, type FoundUser, readUser, type SoundCloudLoader } from "./loader.ts";
 import { BLOCKED, NOT_AVAILABLE, ONLY_A_PREVIEW, type SoundCloudPlayback } from "./playback.ts";
@@ -59,7 +60,7 @@ export class SoundCloudSource {
     return target === undefined ? { kind: "empty" } : this.#answer(target, signal);
   }
 
-  /** One request for each kind; SoundCloud suggests no texts here. */
+  /** One request for each kind; SoundCloud suggests no texts here. Rejects only where no request succeeds. */
   async search({ query, types, signal }: SearchRequest): Promise<SearchResult | undefined> {
     const parsed = parseIdentifier(query);
     if (!this.#options.searchEnabled || parsed?.kind !== "search") return undefined;
@@ -69,16 +70,16 @@ export class SoundCloudSource {
       type: "album" | "artist" | "playlist",
       read: (json: Members) => SearchList | undefined,
     ): Promise<SearchList[]> => {
-      const found = types.includes(type) ? await loader.searchLists(LIST_KINDS[type], parsed, signal) : [];
+      const found = await loader.searchLists(LIST_KINDS[type], parsed, signal);
       return found.flatMap((json) => read(json) ?? []);
     };
-    const [tracks, albums, artists, playlists] = await Promise.all([
-      types.includes("track") ? loader.search(parsed, signal) : [],
-      lists("album", foundSet),
-      lists("artist", foundUser),
-      lists("playlist", foundSet),
+    const [tracks, albums, artists, playlists] = await settledOf([
+      types.includes("track") ? loader.search(parsed, signal) : undefined,
+      types.includes("album") ? lists("album", foundSet) : undefined,
+      types.includes("artist") ? lists("artist", foundUser) : undefined,
+      types.includes("playlist") ? lists("playlist", foundSet) : undefined,
     ]);
-    return { tracks: this.#listed(tracks), albums, artists, playlists };
+    return { tracks: this.#listed(tracks ?? []), albums, artists, playlists };
   }
 
   resolve(request: ResolveRequest): Promise<Playable> {

@@ -81,12 +81,14 @@ export const readArtist: ListReader = (artist, options) => {
   };
 };
 
-/** Undefined: the answer has another form. */
+/** Undefined: the answer has another form; kinds without a list have found nothing. */
 export function readSearch({ tracksV2, albumsV2, artists, playlists }: Members): FoundItems | undefined {
-  const tracks = entriesOf(membersOf(tracksV2).items, ({ item }) => membersOf(item).data, RESULTS_MAX);
+  const itemsOf = (list: unknown): unknown => membersOf(list).items;
+  if ([tracksV2, albumsV2, artists, playlists].every((list) => !Array.isArray(itemsOf(list)))) return undefined;
+  const tracks = entriesOf(itemsOf(tracksV2) ?? [], ({ item }) => membersOf(item).data, RESULTS_MAX);
   if (tracks === undefined) return undefined;
   const lists = (list: unknown, readItem: (item: Members) => SearchList | undefined): SearchList[] =>
-    (entriesOf(membersOf(list).items, ({ data }) => data, RESULTS_MAX) ?? []).flatMap((item) => readItem(item) ?? []);
+    (entriesOf(itemsOf(list), ({ data }) => data, RESULTS_MAX) ?? []).flatMap((item) => readItem(item) ?? []);
   return {
     tracks: tracks.flatMap((entry) => readTrack(entry) ?? []),
     albums: lists(albumsV2, readFoundAlbum),

@@ -10,6 +10,7 @@ import type { Innertube } from "./innertube.ts";
 import { parsedLink } from "./links.ts";
 import { type PageReading, readMix, readPlaylistPage, readSearch } from "./read-lists.ts";
 import { readVideo, visitorOf } from "./read-player.ts";
+import { searchInOrder } from "./search-in-order.ts";
 
 const PAGE_ENTRIES = 100;
 
@@ -70,30 +71,10 @@ export class Catalogue {
     { of, text }: Extract<ParsedIdentifier, { kind: "search" }>,
     signal: AbortSignal,
   ): Promise<SourceAnswer> {
-    const { host, innertube, clients } = this.#parts;
-    const { searchFilter, musicSearchFilter } = host.options;
-    const body = { query: text, params: of === "music" ? musicSearchFilter : searchFilter };
-    let hasAnswered = false;
-    const ask = async (identity: ClientIdentity): Promise<readonly SourceTrack[]> => {
-      const reading = readSearch(await innertube.ask(identity, { endpoint: "search", body, signal }));
-      hasAnswered = true;
-      if (reading.tracks.length > 0 || reading.saysNothing) return reading.tracks;
-      // Perhaps there is nothing, perhaps this client's answer has a new shape: another one is to say.
-      throw new SourceError("unavailable", "no video was recognised in the search response");
-    };
-    const errand = {
-      switch: "searching",
-      endpoint: "search",
-      isFor: ({ abilities }: ClientIdentity) => abilities.search === of,
-      ask,
-    } as const;
-    try {
-      return { kind: "search", tracks: await askInOrder(inOrderFor(clients, "searching"), errand, { host, signal }) };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (hasAnswered) return { kind: "empty" };
-      throw error;
-    }
+    const { searchFilter, musicSearchFilter } = this.#parts.host.options;
+    const params = of === "music" ? musicSearchFilter : searchFilter;
+    const tracks = await searchInOrder(this.#parts, { of, query: text, params, read: readSearch }, signal);
+    return tracks === undefined ? { kind: "empty" } : { kind: "search", tracks };
   }
 
   async #playlist(parsed: Extract<ParsedIdentifier, { kind: "playlist" }>, signal: AbortSignal): Promise<SourceAnswer> {

@@ -3,6 +3,7 @@
 
 import { type SearchList, SourceError } from "../../src/plugin-api/plugin.ts";
 import { findMember, findMembers, label, list, member, string } from "./read-json.ts";
+import { saysNothing } from "./read-lists.ts";
 import { ASIDE, lockupAuthor } from "./read-tracks.ts";
 
 const ENTRIES_MAX = 100;
@@ -33,8 +34,8 @@ interface Entry {
   readonly list: SearchList;
 }
 
-/** Throws `changed` if the answer is not a search result. */
-export function readFoundLists(answer: unknown): FoundLists {
+/** `isSure`: whether it is all; otherwise nothing was recognised. Throws `changed` if the answer is not a search result. */
+export function readFoundLists(answer: unknown): { readonly found: FoundLists; readonly isSure: boolean } {
   const contents = member(answer, "contents");
   if (typeof contents !== "object" || contents === null) {
     throw new SourceError("changed", "a search was answered without contents");
@@ -43,7 +44,10 @@ export function readFoundLists(answer: unknown): FoundLists {
   const entries = found.flatMap(({ name, value }) => readEntry(name, value) ?? []);
   const of = (kind: keyof FoundLists): SearchList[] =>
     entries.filter((entry) => entry.kind === kind).map((entry) => entry.list);
-  return { albums: of("albums"), artists: of("artists"), playlists: of("playlists") };
+  return {
+    found: { albums: of("albums"), artists: of("artists"), playlists: of("playlists") },
+    isSure: entries.length > 0 || saysNothing(answer),
+  };
 }
 
 /** Of a call with a JSON list, whose second member has the texts. Undefined: it has another form. */
@@ -67,7 +71,11 @@ function readEntry(name: string, entry: unknown): Entry | undefined {
   const artworkUrl = pictureIn(member(entry, "thumbnails") ?? member(entry, "thumbnail"));
   if (name.toLowerCase().endsWith("channelrenderer")) return channel(channelId, title, artworkUrl);
   const author = label(entry, "longBylineText") ?? label(entry, "shortBylineText");
-  const count = string(entry, "videoCount") ?? label(entry, "videoCountShortText") ?? label(entry, "videoCountText");
+  const videoCount = member(entry, "videoCount");
+  const count =
+    typeof videoCount === "number"
+      ? String(videoCount)
+      : (string(videoCount) ?? label(entry, "videoCountShortText") ?? label(entry, "videoCountText"));
   return playlist("playlists", string(entry, "playlistId"), { title, author, artworkUrl, count });
 }
 
@@ -101,9 +109,13 @@ function playlist(
   }: Readonly<Record<"title" | "author" | "artworkUrl" | "count", string | undefined>>,
 ): Entry | undefined {
   if (id === undefined || !PLAYLIST_ID.test(id) || name === undefined) return undefined;
-  const digits = count?.replaceAll(/(?<=\d)[.,\s](?=\d{3})/g, "").match(/^\d{1,6}/)?.[0];
-  const totalTracks = digits === undefined ? undefined : Number(digits);
-  return { kind, list: { name, url: listAddress(id), artworkUrl, author, totalTracks } };
+  return { kind, list: { name, url: listAddress(id), artworkUrl, author, totalTracks: totalIn(count) } };
+}
+
+/** Of `1,234 videos`; undefined for what is no whole number, such as `1.2K videos` and `100+`. */
+function totalIn(count: string | undefined): number | undefined {
+  const digits = count?.replaceAll(/(?<=\d)[.,\s](?=\d{3}(?!\d))/g, "").match(/^\d{1,6}(?=\s|$)/)?.[0];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 function listAddress(id: string): string {

@@ -14,9 +14,9 @@ const CONTINUATIONS: ReadonlySet<string> = new Set([
 ]);
 
 interface SearchReading {
-  readonly tracks: readonly SourceTrack[];
-  /** YouTube itself says that there is nothing; otherwise none were recognised. */
-  readonly saysNothing: boolean;
+  readonly found: readonly SourceTrack[];
+  /** Whether it is all; otherwise none were recognised. */
+  readonly isSure: boolean;
 }
 
 export interface PageReading {
@@ -43,10 +43,13 @@ export function readSearch(answer: unknown): SearchReading {
   }
   const shelf = findMember(contents, "musicShelfRenderer");
   const { tracks } = readEntries(shelf ?? contents, "search", SEARCH_ENTRIES_MAX);
-  const saysNothing =
-    string(answer, "estimatedResults") === "0" ||
-    findMember(contents, "backgroundPromoRenderer", "noResultsRenderer") !== undefined;
-  return { tracks: distinct(tracks), saysNothing };
+  return { found: distinct(tracks), isSure: tracks.length > 0 || saysNothing(answer) };
+}
+
+/** Whether YouTube itself says that a search finds nothing. */
+export function saysNothing(answer: unknown): boolean {
+  const promo = findMember(member(answer, "contents"), "backgroundPromoRenderer", "noResultsRenderer");
+  return string(answer, "estimatedResults") === "0" || promo !== undefined;
 }
 
 /**

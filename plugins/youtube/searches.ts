@@ -2,15 +2,17 @@
 // suggestions of its search field. Plugin thread.
 
 import { type SearchRequest, type SearchResult, SourceError, type SourceTrack } from "../../src/plugin-api/plugin.ts";
-import { askInOrder } from "./ask-in-order.ts";
+import { settledOf } from "../reading/partly.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { type ChosenClient, type Host, inOrderFor } from "./chosen-clients.ts";
+import type { ChosenClient, Host } from "./chosen-clients.ts";
 import { readIdentifier } from "./identifiers.ts";
 import type { Innertube } from "./innertube.ts";
 import { type FoundLists, readFoundLists, readSuggestions } from "./read-found.ts";
+import { searchInOrder } from "./search-in-order.ts";
 
 /** `params` of the search. */
 const FILTERS = { playlists: "EgIQAw==", channels: "EgIQAg==" } as const;
+const NO_LISTS: FoundLists = { albums: [], artists: [], playlists: [] };
 const SUGGESTIONS_ADDRESS = "https://suggestqueries-clients6.youtube.com/complete/search";
 const SUGGESTIONS_BYTES_MAX = 1024 * 1024;
 
@@ -33,27 +35,14 @@ export class Searches {
     const parsed = readIdentifier(query, this.#parts.host.options);
     if (parsed?.kind !== "search") return undefined;
     const { text } = parsed;
-    const ask = async <Value>(isWanted: boolean, work: () => Promise<Value>): Promise<Value | undefined> =>
-      isWanted ? work() : undefined;
     const isListWanted = types.includes("album") || types.includes("playlist");
-    const asked = await Promise.allSettled([
-      ask(types.includes("track"), () => this.#tracks(query, signal)),
-      ask(isListWanted, () => this.#lists(text, "playlists", signal)),
-      ask(types.includes("artist"), () => this.#lists(text, "channels", signal)),
-      ask(types.includes("text"), () => this.#suggestions(text, signal)),
+    const [tracks, lists, channels, texts] = await settledOf([
+      types.includes("track") ? this.#tracks(query, signal) : undefined,
+      isListWanted ? this.#lists(text, "playlists", signal) : undefined,
+      types.includes("artist") ? this.#lists(text, "channels", signal) : undefined,
+      types.includes("text") ? this.#suggestions(text, signal) : undefined,
     ]);
-    const failed = asked.find((one) => one.status === "rejected");
-    const [tracks, lists, channels, texts] = asked;
-    const { albums, playlists } = resultOf(lists) ?? {};
-    const found = {
-      tracks: resultOf(tracks),
-      albums,
-      artists: resultOf(channels)?.artists,
-      playlists,
-      texts: resultOf(texts),
-    };
-    if (failed !== undefined && Object.values(found).every((one) => one === undefined)) throw failed.reason;
-    return found;
+    return { tracks, albums: lists?.albums, artists: channels?.artists, playlists: lists?.playlists, texts };
   }
 
   async #tracks(query: string, signal: AbortSignal): Promise<readonly SourceTrack[]> {
@@ -61,19 +50,9 @@ export class Searches {
     return answer?.kind === "search" ? answer.tracks : [];
   }
 
-  #lists(query: string, filter: keyof typeof FILTERS, signal: AbortSignal): Promise<FoundLists> {
-    const { host, innertube, clients } = this.#parts;
-    const body = { query, params: FILTERS[filter] };
-    return askInOrder(
-      inOrderFor(clients, "searching"),
-      {
-        switch: "searching",
-        endpoint: "search",
-        isFor: ({ abilities }) => abilities.search === "videos",
-        ask: async (identity) => readFoundLists(await innertube.ask(identity, { endpoint: "search", body, signal })),
-      },
-      { host, signal },
-    );
+  async #lists(query: string, filter: keyof typeof FILTERS, signal: AbortSignal): Promise<FoundLists> {
+    const search = { of: "videos", query, params: FILTERS[filter], read: readFoundLists } as const;
+    return (await searchInOrder(this.#parts, search, signal)) ?? NO_LISTS;
   }
 
   #suggestions(query: string, signal: AbortSignal): Promise<readonly { readonly text: string }[]> {
@@ -81,7 +60,7 @@ export class Searches {
     return backend("search suggestions").run(async () => {
       const answer = await http.text(SUGGESTIONS_ADDRESS, {
         signal,
-        query: { client: "youtube", q: query, gl: options.region, hl: options.language },
+        query: { client: "youtube", ds: "yt", q: query, gl: options.region, hl: options.language },
         sizeBytesMax: SUGGESTIONS_BYTES_MAX,
       });
       const texts = readSuggestions(answer);
@@ -89,8 +68,4 @@ export class Searches {
       return texts.map((text) => ({ text }));
     });
   }
-}
-
-function resultOf<Value>(settled: PromiseSettledResult<Value>): Value | undefined {
-  return settled.status === "fulfilled" ? settled.value : undefined;
 }

@@ -41,7 +41,10 @@ export const BUILT_IN_PLUGINS: ReadonlySet<string> = new Set([
   "ytdlp",
 ]);
 
-/** Artifacts of Lavalink's plugins, and our built-in replacements for them, or for the part that the node supports. */
+/**
+ * Artifacts of Lavalink's plugins, with their group where the name alone says too little, and our built-in replacements
+ * for them, or for the part that the node supports.
+ */
 export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "jiosaavn-plugin": ["jiosaavn"],
   "lavasrc-plugin": ["spotify", "applemusic", "deezer", "tidal", "jiosaavn", "speech", "ytdlp"],
@@ -49,6 +52,7 @@ export const BUILT_IN_FOR_JAVA: Readonly<Record<string, readonly string[]>> = {
   "youtube-plugin": ["youtube"],
   "lavalyrics-plugin": ["lrclib"],
   "java-lyrics-plugin": ["lrclib"],
+  "dev.schlaubi.lyrics:lavalink": ["lrclib"],
   "lavasearch-plugin": [],
   "lavadspx-plugin": [],
   "lavalink-filter-plugin": [],
@@ -62,7 +66,13 @@ const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
   "skybot-lavalink-plugin": "speak and getyarn.io",
   "tts-plugin": "the voices of Google Translate",
   "java-lyrics-plugin": "the lyrics routes of lavalyrics-plugin",
+  "dev.schlaubi.lyrics:lavalink": "the lyrics routes of lavalyrics-plugin",
 };
+
+/** Names below `plugins` that are those of Lavalink's plugins, and of which nothing is read here. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  ...["lavadspx", "lavalinkfilterplugin", "lavasearch", "lyrics", "tts"],
+]);
 
 interface PluginContext {
   readonly cwd: string;
@@ -75,15 +85,15 @@ type CompletedPlugins = Omit<PluginValues, "dataPath"> & { readonly dataPath: st
 
 /** Returns the values with absolute paths, and reports names that no plugin uses. */
 export function completedPlugins(values: PluginValues, context: PluginContext): CompletedPlugins {
-  const unknown = values.javaNames.filter((name) => !Object.hasOwn(BUILT_IN_FOR_JAVA, name));
+  const unknown = values.javaNames.filter((name) => knownJavaName(name) === undefined);
   if (unknown.length > 0) {
     context.warn(
       "lavalink.plugins: Java plugins cannot run in Tonearm (remove them; docs/plugins.md says how to replace one), " +
         `and it has no built-in replacement for ${listed(unknown)}`,
     );
   }
-  for (const name of values.javaNames) {
-    const sources = PARTLY_BUILT_IN[name];
+  for (const name of new Set(values.javaNames.map(knownJavaName))) {
+    const sources = PARTLY_BUILT_IN[name ?? ""];
     if (sources !== undefined)
       context.note(`lavalink.plugins: instead of ${name}, Tonearm has only ${sources} built in`);
   }
@@ -95,15 +105,31 @@ export function completedPlugins(values: PluginValues, context: PluginContext): 
   return { ...values, entries, dataPath };
 }
 
+/** As `BUILT_IN_FOR_JAVA` has it; undefined for a plugin that nothing here replaces. */
+function knownJavaName(name: string): string | undefined {
+  return [name, name.slice(name.indexOf(":") + 1)].find((known) => Object.hasOwn(BUILT_IN_FOR_JAVA, known));
+}
+
+/** Whether `lavalink.plugins` has one of these, named as in `BUILT_IN_FOR_JAVA`. */
+export function hasJavaPlugin({ javaNames }: Pick<PluginValues, "javaNames">, ...known: readonly string[]): boolean {
+  return javaNames.some((name) => known.includes(knownJavaName(name) ?? ""));
+}
+
 /** A plugin's name is known only once it is loaded; usually its package or path has the same name. */
 function noteUnclaimed({ options, entries }: PluginValues, context: PluginContext): void {
   const unclaimed = Object.keys(options.reveal()).filter(
     (name) => !BUILT_IN_PLUGINS.has(name) && !entries.some((entry) => isNamed(entry, name)),
   );
-  if (unclaimed.length === 0) return;
-  const paths = listed(unclaimed.map((name) => `plugins.${name}${hintOf(name)}`));
-  if (entries.length > 0) context.note(`no effect unless a plugin in tonearm.plugins has this name: ${paths}`);
-  else context.warn(`no effect, because Tonearm has no such plugin and tonearm.plugins is empty: ${paths}`);
+  const pathsOf = (isOfLavalink: boolean): readonly string[] =>
+    unclaimed
+      .filter((name) => WITHOUT_EFFECT.has(name) === isOfLavalink)
+      .map((name) => `plugins.${name}${isOfLavalink ? "" : hintOf(name)}`);
+  const [ignored, unknown] = [pathsOf(true), pathsOf(false)];
+  if (ignored.length > 0) context.note(`no effect in Tonearm: ${listed(ignored)}`);
+  if (unknown.length === 0) return;
+  if (entries.length > 0)
+    context.note(`no effect unless a plugin in tonearm.plugins has this name: ${listed(unknown)}`);
+  else context.warn(`no effect, because Tonearm has no such plugin and tonearm.plugins is empty: ${listed(unknown)}`);
 }
 
 function hintOf(name: string): string {

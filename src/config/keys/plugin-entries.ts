@@ -11,8 +11,8 @@ import { Secret } from "./secret.ts";
 const ENTRIES_MAX = 100;
 const PACKAGE_NAME_LENGTH_MAX = 214;
 const PACKAGE_NAME = /^(@[a-z\d~-][a-z\d._~-]*\/)?[a-z\d~-][a-z\d._~-]*$/;
-/** The id of a Maven artifact. */
-const ARTIFACT = /^[\w.-]{1,100}$/;
+/** The id of a Maven group or artifact. */
+const MAVEN_ID = /^[\w.-]{1,100}$/;
 const MEMBER_NAMES = ["package", "path", "enabled", "required", "proxy", "userAgent", "fallback"] as const;
 /** Completes "expected …" for an invalid proxy, whose text is not shown. */
 export const PROXY_EXPECTED = "proxy to be an address such as http://user:password@192.0.2.7:3128";
@@ -133,11 +133,12 @@ function checkTogether(drafts: readonly Draft[], report: SettingReport): void {
   }
 }
 
-/** The artifacts in `dependency: group:artifact:version`, each once. */
+/** `group:artifact` of each `dependency: group:artifact:version`, in lower case, each once. */
 export function javaNamesOf(settings: readonly Setting[]): readonly string[] {
   const names = settings.flatMap(({ tail, text }) => {
-    const artifact = /^\d{1,4}\.dependency$/i.test(tail ?? "") ? (text.split(":")[1]?.trim() ?? "") : "";
-    return ARTIFACT.test(artifact) ? [artifact.toLowerCase()] : [];
+    const [group = "", artifact = ""] = text.split(":").map((part) => part.trim().toLowerCase());
+    const isRead = /^\d{1,4}\.dependency$/i.test(tail ?? "") && MAVEN_ID.test(group) && MAVEN_ID.test(artifact);
+    return isRead ? [`${group}:${artifact}`] : [];
   });
   return [...new Set(names)].slice(0, ENTRIES_MAX);
 }

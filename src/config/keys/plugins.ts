@@ -82,7 +82,7 @@ function optionKeys(read: ReadKey) {
   );
 }
 
-/** The artifacts of the requested Java plugins, in lower case. */
+/** `group:artifact` of the requested Java plugins, in lower case. */
 function javaKeys(read: ReadKey) {
   return read(
     structureKey("lavalink.plugins", {

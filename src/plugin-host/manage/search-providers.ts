@@ -70,7 +70,11 @@ export class SearchProviders {
 
   async #tracksOf(query: string, options: SearchOptions): Promise<FoundItems | undefined> {
     const result = await this.#options.loader.load(query, options);
-    if (result.kind === "error") throw new RemoteError(result.error);
+    if (result.kind === "error") {
+      // In Lavalink, nothing takes the prefix of a source that is off.
+      if (result.error.code === "source-unavailable") return undefined;
+      throw new RemoteError(result.error);
+    }
     if (result.kind === "search") return { ...NONE, tracks: result.tracks };
     return result.kind === "track" ? { ...NONE, tracks: [result.track] } : undefined;
   }

@@ -93,6 +93,8 @@ export const IGNORED_OPTIONS: readonly { readonly path: readonly string[]; reado
   }).flatMap(([source, names]) => names.map((name) => ({ path: ["lavasrc", source, name], source }))),
   ...["yandexmusic", "vkmusic", "qobuz", "youtube"].map((source) => ({ path: ["lavasrc", source], source })),
   { path: ["jiosaavn", "apiURL"] },
+  { path: ["dunctebot", "tts"] },
+  { path: ["dunctebot", "tumblr"] },
 ];
 
 /** By name in relaxed spelling. */

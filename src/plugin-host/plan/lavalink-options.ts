@@ -31,10 +31,28 @@ export function takeLavalinkOptions(
       if (!isLeftBlank(treeAt(own, [name]), type)) continue;
       const { problems } = readOptions({ [name]: type }, { [name]: value }, { path: ["plugins", ...path].join(".") });
       if (problems === undefined) options[name] = value;
-      else warnings.push(...problems.map((problem) => `${problem}; it is left out`));
+      else warnings.push(...problems.map(leftOut));
     }
   }
   return { options, warnings };
+}
+
+/** Those of `written`, which is what is below `path`, that the schema accepts. No option of the schema may be required. */
+export function acceptedOptions(written: PlainTreeMap, schema: OptionSchema, path: string): TakenOptions {
+  const read = Object.entries(written).map(([name, value]) => {
+    const { problems = [] } = readOptions(schema, { [name]: value }, { path });
+    return { name, value, problems };
+  });
+  return {
+    options: Object.fromEntries(
+      read.flatMap(({ name, value, problems }) => (problems.length === 0 ? [[name, value]] : [])),
+    ),
+    warnings: read.flatMap(({ problems }) => problems.map(leftOut)),
+  };
+}
+
+function leftOut(problem: string): string {
+  return `${problem}; it is left out`;
 }
 
 /** Not set, or blank as in an example; a list may be meant to be empty. */

@@ -23,7 +23,7 @@ import { VERSION } from "../../version.ts";
 import { describePlugin, findModule } from "../manage/find-module.ts";
 import type { PluginPlan } from "../manage/plugins.ts";
 import { mapOf, treeAt } from "./configured-tree.ts";
-import { isLeftBlank, takeLavalinkOptions, takeLavalinkProxy } from "./lavalink-options.ts";
+import { acceptedOptions, isLeftBlank, takeLavalinkOptions, takeLavalinkProxy } from "./lavalink-options.ts";
 
 const COMMON_NAMES = ["enabled", "proxy", "userAgent", "fallback"] as const;
 
@@ -66,8 +66,10 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
   if (!(isEnabled ?? plugin.isOn(configured))) return [];
   const all = config.plugins.options.reveal();
   const taken = takeLavalinkOptions(plugin.lavalinkOptions ?? [], { all, own, schema: manifest.config });
-  const written = merged({ ...plugin.options?.(configured), ...taken.options }, own, manifest.config);
   const path = `plugins.${name}`;
+  const accepted =
+    plugin.isOfLavalink === true ? acceptedOptions(own, manifest.config, path) : { options: own, warnings: [] };
+  const written = merged({ ...plugin.options?.(configured), ...taken.options }, accepted.options, manifest.config);
   const read = readOptions(manifest.config, written, { path });
   const { lavalinkProxy } = plugin;
   const proxy =
@@ -83,7 +85,7 @@ function planBuiltin(plugin: BuiltinPlugin, { config, folder }: { config: NodeCo
       isReloadedOnChange: false,
       optionsOf: () => written,
       problem: problems.length === 0 ? undefined : problems.join("; "),
-      warnings: [...taken.warnings, ...(proxy?.warnings ?? [])],
+      warnings: [...accepted.warnings, ...taken.warnings, ...(proxy?.warnings ?? [])],
       siteHosts: manifest.siteHosts ?? [],
       fallback,
       manifest: knownManifest(plugin, { written, values: read.values }),

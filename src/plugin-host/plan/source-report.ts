@@ -4,6 +4,7 @@
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin, isTrue } from "../../../plugins/builtin.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
+import { hasJavaPlugin } from "../../config/plugin-rules.ts";
 import type { MirroredSource } from "../../control/sources/mirror-providers.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
@@ -19,6 +20,7 @@ import {
   SITES_OF_YTDLP,
   SOURCE_FLAGS,
 } from "./known-services.ts";
+import { reportServices, unknownLyrics } from "./service-report.ts";
 
 /** Flags of one plugin's sources that are read. */
 const FLAGS_MAX = 50;
@@ -70,17 +72,19 @@ export function reportSources(
   ];
   const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
   const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
-  const ignored = ignoredOptions(config, present);
+  const ignored = ignoredOptions(options, present);
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...mirrored.map(mirrorLine),
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
+    ...reportServices(options, present).map((message) => ({ level: "info" as const, message })),
     ...(ignored.length > 0 ? [{ level: "info" as const, message: `no effect in Tonearm: ${ignored.join(", ")}` }] : []),
     ...[
       ...unreadableSwitches(options),
       ...plans.flatMap(({ warnings = [] }) => warnings),
       ...missingServices(options, present),
       ...missingLyrics(options),
+      ...missingVideos(options, present),
     ].map((message) => ({ level: "warn" as const, message })),
   ];
 }
@@ -153,7 +157,7 @@ function ownSourcesOff({ sources, local }: NodeConfig): string[] {
 function isAskedByFormerSource({ config, plans }: Omit<ReportOptions, "builtins">): boolean {
   const { youtube } = config.sources;
   const isConfigured = hasText(treeAt(config.plugins.options.reveal(), ["youtube"]));
-  const isNamed = config.plugins.javaNames.includes("youtube-plugin");
+  const isNamed = hasJavaPlugin(config.plugins, "youtube-plugin");
   const isPlanned = plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "youtube");
   return youtube === true && !isConfigured && !isNamed && isPlanned;
 }
@@ -171,14 +175,16 @@ function unreadableSwitches({ config, builtins = BUILTIN_PLUGINS }: ReportOption
 }
 
 /** The paths of options that other nodes have and that are set for sources that are there. */
-function ignoredOptions({ plugins }: NodeConfig, present: readonly string[]): string[] {
-  const options = plugins.options.reveal();
-  return IGNORED_OPTIONS.flatMap(({ path, source }) => {
+function ignoredOptions({ config, plans }: ReportOptions, present: readonly string[]): string[] {
+  const options = config.plugins.options.reveal();
+  const ignored = IGNORED_OPTIONS.flatMap(({ path, source }) => {
     const value = treeAt(options, path);
     const flag = treeAt(options, ["lavasrc", "sources", source ?? ""]);
     const isOn = source === undefined || (flag === undefined ? present.includes(source) : isTrue(flag));
     return isOn && hasText(value) ? [["plugins", ...path].join(".")] : [];
   });
+  const lyrics = unknownLyrics({ config, plans });
+  return lyrics.length === 0 ? ignored : [...ignored, `plugins.lavalyrics.sources (${lyrics.join(", ")})`];
 }
 
 function missingServices(options: ReportOptions, present: readonly string[]): string[] {
@@ -207,6 +213,14 @@ function missingLyrics({ config, plans }: ReportOptions): string[] {
     const key = `plugins.lavasrc.lyrics-sources.${written.slice(0, NAME_LENGTH_MAX)}`;
     return [`${key} is true, but Tonearm has no lyrics of it (${advice})`];
   });
+}
+
+/** SponsorBlock knows YouTube's videos only. */
+function missingVideos(options: ReportOptions, present: readonly string[]): string[] {
+  const isOn = options.plans.some(({ name, isBuiltIn }) => isBuiltIn && name === "sponsorblock");
+  if (!isOn || present.includes("youtube") || isSiteRead("youtube.com", options)) return [];
+  const youtube = absentSources(options).find(({ name }) => name === "youtube");
+  return [`SponsorBlock has nothing to skip, as ${youtube?.reason ?? "no source plays YouTube's videos"}`];
 }
 
 /** Whether yt-dlp is asked for links of the site. */

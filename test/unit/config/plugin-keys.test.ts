@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type LoadConfigOptions, loadConfig } from "../../../src/config/load-config.ts";
-import { BUILT_IN_FOR_JAVA } from "../../../src/config/plugin-rules.ts";
+import { BUILT_IN_FOR_JAVA, hasJavaPlugin } from "../../../src/config/plugin-rules.ts";
 import { NodeError } from "../../../src/errors.ts";
 
 function load(text: string, given: Partial<LoadConfigOptions> = {}) {
@@ -202,17 +202,19 @@ describe("lavalink.plugins", () => {
   test("the artifacts of Java plugins are known, each once", () => {
     const text = list("dev.lavalink.youtube:youtube-plugin:1.18.1", "a:YouTube-Plugin:2", "broken", "x:y z:1");
     const { config, warnings } = load(text);
-    expect(config.plugins.javaNames).toEqual(["youtube-plugin"]);
+    expect(config.plugins.javaNames).toEqual(["dev.lavalink.youtube:youtube-plugin", "a:youtube-plugin"]);
+    expect(hasJavaPlugin(config.plugins, "lavasrc-plugin", "youtube-plugin")).toBe(true);
+    expect(hasJavaPlugin(config.plugins, "lavasrc-plugin")).toBe(false);
     expect(warnings).toEqual([]);
     const env = { LAVALINK_PLUGINS_0_DEPENDENCY: "a:b:1" };
-    expect(load("", { env }).config.plugins.javaNames).toEqual(["b"]);
+    expect(load("", { env }).config.plugins.javaNames).toEqual(["a:b"]);
   });
 
   test("Java plugins without a built-in replacement are warned of, once", () => {
-    const known = Object.keys(BUILT_IN_FOR_JAVA).map((name) => `g:${name}:1`);
-    expect(load(list("a:b:1", ...known, "c:d:1")).warnings).toEqual([
+    const known = Object.keys(BUILT_IN_FOR_JAVA).map((name) => (name.includes(":") ? `${name}:1` : `g:${name}:1`));
+    expect(load(list("a:b:1", ...known, "C:D:1")).warnings).toEqual([
       "lavalink.plugins: Java plugins cannot run in Tonearm (remove them; docs/plugins.md says how to replace one), " +
-        "and it has no built-in replacement for b, d",
+        "and it has no built-in replacement for a:b, c:d",
     ]);
   });
 
@@ -227,6 +229,20 @@ describe("lavalink.plugins", () => {
     ]);
     const speech = load(list("com.dunctebot:tts-plugin:1"));
     expect([speech.warnings, speech.notes]).toEqual([[], [expect.stringContaining("voices of Google Translate")]]);
+    expect(load(list("dev.schlaubi.lyrics:lavalink:2.5.0", "a:lavalink:1"))).toMatchObject({
+      warnings: [expect.stringMatching(/ for a:lavalink$/)],
+      notes: [expect.stringMatching(/instead of dev\.schlaubi\.lyrics:lavalink, .* the lyrics routes of lavalyrics/)],
+    });
+  });
+
+  test("options of Lavalink's plugins that are built in without options have no effect, and that is no warning", () => {
+    const text =
+      "plugins: { lavasearch: { sources: [a] }, lyrics: { a: 1 }, tts: { a: 1 }, lavalink-filter-plugin: { a: 1 } }";
+    expect(load(text)).toMatchObject({
+      warnings: [],
+      notes: ["no effect in Tonearm: plugins.lavasearch, plugins.lyrics, plugins.tts, plugins.lavalinkfilterplugin"],
+    });
+    expect(load(`${text}\ntonearm.plugins: [{ path: lyrics.mjs }]`).notes.join()).not.toContain("plugins.lyrics");
   });
 
   test("what stands for a Java plugin is a built-in plugin", () => {

@@ -356,7 +356,11 @@ test("suggestions of another form are left out, and are an error as a whole", as
   const suggestions = [null, 5, {}, { kind: "terms" }, { kind: "topResults", content }, { kind: "x", searchTerm: "y" }];
   site.server.fail({ at: /suggestions/, outcome: { json: { results: { suggestions } } } });
   expect(await bench.search("amsearch:a")).toMatchObject({ albums: [], artists: [], playlists: [], texts: [] });
-  site.server.fail({ at: /suggestions/, outcome: { json: { results: {} } } });
+  for (const results of [{}, { suggestions: null }]) {
+    site.server.fail({ at: /suggestions/, outcome: { json: { results } } });
+    expect(await bench.search("amsearch:b")).toMatchObject({ albums: [], texts: [] });
+  }
+  site.server.fail({ at: /suggestions/, outcome: { json: { results: { suggestions: {} } } } });
   expect((await troubleWith(bench.search("amsearch:a"))).message).toContain("without suggestions");
   expect(await bench.search("amsearch:")).toMatchObject({ albums: [], texts: [] });
 });

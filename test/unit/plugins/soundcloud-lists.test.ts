@@ -199,6 +199,19 @@ describe("a search of several kinds", () => {
     expect(env.asked("/search")).toBe(0);
   });
 
+  test("what fails is left out while another kind is found, and is the error where none is", async () => {
+    env.site.server.fail({ at: /search\/(users|albums|playlists)/, outcome: { status: 403, text: "no" } });
+    const bench = await env.bench();
+    const pages = (): number => env.site.server.requestsTo("soundcloud.com", "/").length;
+    for (let count = 0; count < 3; count++) {
+      const found = await bench.search("scsearch:song");
+      expect(found).toMatchObject({ albums: [], artists: [], playlists: [], tracks: { count: 9 } });
+    }
+    // One for the first client id, and one for another.
+    expect(pages()).toBe(2);
+    expect((await troubleWith(bench.search("scsearch:song", ["album", "artist"]))).message).toContain("HTTP 403");
+  });
+
   test("entries of another form are left out", async () => {
     const collection = [null, 7, { title: "No page" }, { kind: "track", title: "x", permalink_url: PAGE }, { id: 3 }];
     env.site.server.fail({ at: /search/, outcome: { json: { collection } } });

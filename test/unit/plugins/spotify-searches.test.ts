@@ -103,6 +103,9 @@ test("entries without a name or a link are left out", async () => {
     artists: [],
     playlists: [{ name: "Bare", pluginInfo: { url: `${PAGE}/playlist/x`, artworkUrl: null, author: null } }],
   });
+  const { tracksV2: _, ...withoutTracks } = data.searchV2;
+  env.site.server.fail({ at: /pathfinder/, outcome: { json: { data: { searchV2: withoutTracks } } } });
+  expect(await env.bench.search("spsearch:y")).toMatchObject({ playlists: [{ name: "Bare" }] });
   env.site.server.fail({ at: /pathfinder/, outcome: { json: { data: { other: {} } } } });
   expect(await troubleWith(env.bench.search("spsearch:x"))).toMatchObject({
     message: expect.stringContaining("no searchV2"),

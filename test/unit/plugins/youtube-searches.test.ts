@@ -63,6 +63,37 @@ test("albums are told from playlists where YouTube says so", async () => {
   expect(playlists[0]?.pluginInfo).toMatchObject({ author: "Curator", totalTracks: 1234 });
 });
 
+test("where a client's answer has nothing that is known, the next client is asked", async () => {
+  const strange = { json: { contents: { newShape: { id: "PLx" } } } };
+  open.site.fail({ at: /youtubei\/v1\/search$/, outcome: strange, times: 1 });
+  expect(await open.bench.search("ytsearch:song", ["playlist"])).toMatchObject({ playlists: [{}, {}] });
+  expect(open.site.asked("search")).toHaveLength(2);
+  open.site.fail({ at: /youtubei\/v1\/search$/, outcome: strange });
+  expect(await open.bench.search("ytsearch:song", ["playlist"])).toMatchObject({ playlists: [] });
+  open.site.fail({ at: /youtubei\/v1\/search$/, outcome: { json: { contents: {}, estimatedResults: "0" } } });
+  const before = open.site.asked("search").length;
+  expect(await open.bench.search("ytsearch:song", ["artist"])).toMatchObject({ artists: [] });
+  expect(open.site.asked("search")).toHaveLength(before + 1);
+});
+
+test.each([
+  ["1,234 videos", 1234],
+  ["1.234.567 Videos", undefined],
+  ["12 345 titres", 12_345],
+  ["3", 3],
+  [87, 87],
+  ["1.2K videos", undefined],
+  ["100+", undefined],
+  ["many", undefined],
+  [1.5, undefined],
+])("a playlist of %s has that many tracks where it is a whole number", (count, totalTracks) => {
+  const entry = { playlistId: "PLx", title: { simpleText: "x" } };
+  const read = (members: object) =>
+    readFoundLists({ contents: [{ playlistRenderer: { ...entry, ...members } }] }).found.playlists[0]?.totalTracks;
+  expect(read({ videoCount: count })).toBe(totalTracks);
+  expect(read({ videoCountText: { simpleText: String(count) } })).toBe(totalTracks);
+});
+
 test("only what is wanted is asked for", async () => {
   const asked = async (...types: Parameters<typeof open.bench.search>[1] & object) => {
     const before = open.site.site.requests.length;
@@ -76,6 +107,7 @@ test("only what is wanted is asked for", async () => {
   expect(await asked("album", "playlist")).toEqual(["EgIQAw=="]);
   expect(await asked("artist")).toEqual(["EgIQAg=="]);
   expect(await asked("text")).toEqual(["/complete/search"]);
+  expect(open.site.site.requests.at(-1)?.query.get("ds")).toBe("yt");
 });
 
 test("what fails is left out while another kind is found, and is the error where none is", async () => {
@@ -105,7 +137,7 @@ test("entries without a valid id or a name are left out", () => {
     { adSlotRenderer: { playlistRenderer: { playlistId: "PLadvertised", title } } },
     { playlistRenderer: { playlistId: "PLx", title, videoCount: "many", thumbnail: { thumbnails: [{ url: "x" }] } } },
   ];
-  const { albums, artists, playlists } = readFoundLists({ contents: entries });
+  const { albums, artists, playlists } = readFoundLists({ contents: entries }).found;
   expect([albums, artists]).toEqual([[], []]);
   expect(playlists).toEqual([{ name: "x", url: `${ADDRESS}PLx`, author: undefined }]);
   expect(() => readFoundLists({})).toThrow("without contents");

@@ -80,6 +80,14 @@ test("a source is not asked where no tracks are wanted, nor for what is no searc
   expect(bench.threads.started).toEqual([]);
 });
 
+test("with the prefix of a source that is off nothing is found", async () => {
+  create(TUNES);
+  const absent = { refusing: () => ({ name: "songs", reason: "songs is off" }), reasonOf: () => undefined };
+  const loader = new TrackLoader({ listSources: () => [], absent, clock });
+  searches = new SearchProviders({ plugins: () => [], loader });
+  expect(await search("sgsearch:harbour")).toBeUndefined();
+});
+
 test("a failed load is the search's error", async () => {
   create(TUNES);
   const found = search("tnsearch:x");

@@ -54,6 +54,13 @@ describe("a built-in plugin", () => {
     ['lavalink.plugins: [{ dependency: "com.github.topi314.lavalyrics:lavalyrics-plugin:1.0.0" }]', true],
     ['lavalink.plugins: [{ dependency: "me.duncte123:java-lyrics-plugin:1" }]', true],
     ["{ plugins: { lrclib: { contact: a, enabled: false } } }", false],
+    ['lavalink.plugins: [{ dependency: "dev.schlaubi.lyrics:lavalink:2.5.0" }]', true],
+    ["plugins.lavalyrics.sources: [spotify]", true],
+    ["plugins.lavalyrics.sources: []", false],
+    ["plugins.lyrics.countryCode: de", true],
+    ["{ plugins: { lyrics: { a: b } }, tonearm: { plugins: [{ path: lyrics.mjs }] } }", false],
+    ["plugins: { lavalyrics: { sources: [lrcLib] }, lavasrc: { lyrics-sources: { lrcLib: false } } }", false],
+    ["plugins: { lrclib: { enabled: true }, lavasrc: { lyrics-sources: { lrcLib: false } } }", true],
     ["plugins.lavasrc.lyrics-sources: { lrcLib: false, spotify: true }", false],
     ["{}", false],
   ])("with %s LRCLIB is on: %s", (text, isOn) => {
@@ -65,7 +72,7 @@ describe("a built-in plugin", () => {
   test("sources of lyrics that a configuration asks for and that are not here are named", () => {
     const linesOf = (text: string) => {
       const config = configOf(`plugins.lavasrc.lyrics-sources: ${text}`);
-      return reportSources({ config, plans: [] }, []).filter(({ message }) => message.includes("lyrics"));
+      return reportSources({ config, plans: [] }, []).filter(({ level }) => level === "warn");
     };
     expect(linesOf("{ spotify: true, deezer: false, lrcLib: true }")).toEqual([
       {

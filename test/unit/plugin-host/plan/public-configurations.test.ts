@@ -59,6 +59,14 @@ function noEffect(...paths: string[]): string {
   return `info: no effect in Tonearm: ${paths.map((path) => `plugins.${path}`).join(", ")}`;
 }
 
+const LYRICS = "info: lyrics: LRCLIB (lrclib.net)";
+const SPONSORBLOCK =
+  "info: SponsorBlock: skips nothing until a client sets categories (or set plugins.sponsorblock.categories)";
+
+function searches(...sources: string[]): string {
+  return `info: LavaSearch: tracks and lists from ${sources.join(", ")}; from others tracks only`;
+}
+
 const ofSpotify = (name: string): string => `lavasrc.spotify.${name}`;
 
 function oddOption(path: string, expected: string): string {
@@ -123,7 +131,30 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lavasrc-and-companions.yml": {
     on: onWith(ON, "spotify"),
     off: [youtube, ...offBut("spotify")],
-    lines: [/^warn: no effect, .* plugins\.lavasearch$/],
+    lines: [
+      LYRICS,
+      SPONSORBLOCK,
+      searches("soundcloud", "spotify"),
+      noEffect("lavalyrics.sources (spotify, youtube)"),
+      "warn: SponsorBlock has nothing to skip, as youtube is off on this node: set plugins.youtube.enabled: true",
+    ],
+  },
+  "companions-with-switches.yml": {
+    on: ON_WITH_YOUTUBE.filter((name) => name !== "soundcloud"),
+    off: [OFF.soundcloud, ...OFF_BUT_YOUTUBE],
+    lines: [
+      "info: lyrics: LRCLIB is off (set plugins.lrclib.enabled: true)",
+      "info: SponsorBlock: skips sponsor, selfpromo unless a client sets others",
+      searches("youtube"),
+      "info: filters: those of lavadspx-plugin, lavalink-filter-plugin too",
+      noEffect("dunctebot.tts", "dunctebot.tumblr"),
+      /^warn: plugins\.lavasrc\.lyrics-sources\.spotify is true, but Tonearm has no lyrics of it /,
+    ],
+  },
+  "companions-as-jars.yml": {
+    on: onWith(ON, "subsonic"),
+    off: [youtube, ...services(), jellyfin, ytdlp, local],
+    lines: ["info: lyrics: subsonic, LRCLIB (plugins.lrclib.server)", noEffect("lavalyrics.sources (spotify)")],
   },
   "former-sources.yml": {
     on: ON,
@@ -232,7 +263,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lyrics-and-events.yml": {
     on: ON,
     off: OFF_USUALLY,
-    lines: [/^warn: lavalink\.plugins: .* lava-xm-plugin$/, /^warn: no effect, .* plugins\.lyrics$/],
+    lines: [/^warn: lavalink\.plugins: .* for com\.github\.esmbot:lava-xm-plugin$/, LYRICS],
   },
   "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "local-without-roots.yml": {
@@ -265,6 +296,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     off: offBut("spotify", "deezer", "applemusic", "jiosaavn"),
     lines: [
       /^warn: THE PASSWORD IS "youshallnotpass"/,
+      LYRICS,
       noEffect(
         ...["countryCode", "resolveArtistsInSearch", "preferAnonymousToken"].map(ofSpotify),
         ...["lavasrc.deezer.masterDecryptionKey", "lavasrc.deezer.arl", "lavasrc.deezer.formats"],
@@ -301,15 +333,23 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "jiosaavn-plugin.yml": {
     on: onWith(ON, "jiosaavn"),
     off: [youtube, ...offBut("jiosaavn")],
-    lines: [noEffect("jiosaavn.apiURL")],
+    lines: [
+      noEffect("jiosaavn.apiURL"),
+      "warn: plugins.jiosaavn.playlistTrackLimit: expected a whole number from 1 to 10000; it is left out",
+      /^warn: plugins\.jiosaavn\.decryption: .*; it is left out$/,
+    ],
   },
   "everything-of-a-public-node.yml": {
     on: onWith(ON_WITH_YOUTUBE, "spotify", "applemusic"),
     off: offBut("spotify", "applemusic"),
     lines: [
       /^warn: lavalink\.server\.sources\.mixer has no effect: the service was closed$/,
-      /^warn: lavalink\.plugins: .* for lava-xm-plugin$/,
-      noEffect("lavasrc.spotify.countryCode"),
+      /^warn: lavalink\.plugins: .* for com\.github\.esmbot:lava-xm-plugin$/,
+      LYRICS,
+      SPONSORBLOCK,
+      searches("youtube", "soundcloud", "spotify", "applemusic"),
+      "info: filters: those of lavadspx-plugin too",
+      noEffect("lavasrc.spotify.countryCode", "lavalyrics.sources (spotify, youtube, deezer, yandexMusic)"),
       needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
       noSource("yandexmusic", "Yandex Music"),
       siteToAdd("clypit"),
@@ -324,6 +364,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     on: onWith(ON, "spotify", "deezer", "applemusic", "tidal", "jiosaavn"),
     off: [youtube, ...offBut("spotify", "deezer", "applemusic", "tidal", "jiosaavn")],
     lines: [
+      LYRICS,
       noEffect(
         ...["countryCode", "resolveArtistsInSearch"].map(ofSpotify),
         ...["lavasrc.deezer.arl", "lavasrc.deezer.formats", "lavasrc.tidal.token", "jiosaavn.apiURL"],
