@@ -11,7 +11,7 @@ import { allowedSources } from "../access/identity.ts";
 import { arrayField, objectField } from "../protocol/json-fields.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
-import type { QueryParameter, RestAnswer, RestRequest, RestRoute } from "./route.ts";
+import type { QueryParameter, RestAnswer, RestRequest, RestRoute, RouteDescription } from "./route.ts";
 import { readGuildId, visibleSession } from "./session-routes.ts";
 
 const BODY_LENGTH_MAX = 64 * 1024;
@@ -87,19 +87,15 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
 }
 
 function routeOf({ manifest, serve }: OfferedRoute, context: Context): RestRoute {
-  const { method, path, access, summary, query, body } = manifest;
+  const { method, path, access } = manifest;
   return {
     method,
     path,
     access,
     isBodySecret: true,
     handle: (request) => answer(request, { manifest, serve }, context),
-    description: {
-      summary,
-      query: Object.entries(query).map(parameterOf),
-      ...(body !== undefined && { body: z.custom().meta(bodySchemaOf(manifest, body)) }),
-      answers: { 200: z.custom().meta({}), 204: "empty" },
-      errors: [400, 404, 500, 503],
+    get description() {
+      return descriptionOf(manifest);
     },
   };
 }
@@ -170,6 +166,17 @@ function bigintText(_name: string, value: unknown): unknown {
 }
 
 // For the OpenAPI document
+
+function descriptionOf(manifest: RouteManifest): RouteDescription {
+  const { summary, query, body } = manifest;
+  return {
+    summary,
+    query: Object.entries(query).map(parameterOf),
+    ...(body !== undefined && { body: z.custom().meta(bodySchemaOf(manifest, body)) }),
+    answers: { 200: z.custom().meta({}), 204: "empty" },
+    errors: [400, 404, 500, 503],
+  };
+}
 
 function parameterOf([name, option]: [string, OptionType]): QueryParameter {
   const names = option.type === "choice" ? `; one of ${option.names.join(", ")}` : "";

@@ -11,6 +11,7 @@ import type {
   Source,
 } from "../../../plugin-api/plugin.ts";
 import { RESERVED_SEGMENTS } from "../../../plugin-options/reserved-segments.ts";
+import { checkSchema } from "./check-schema.ts";
 
 const PROVIDERS_MAX = 20;
 const ROUTES_MAX = 100;
@@ -84,6 +85,8 @@ export class Extensions {
       throw wrong(`the summary is a sentence of at most ${SUMMARY_LENGTH_MAX} characters`);
     }
     if (!ACCESSES.includes(access)) throw wrong(`access is one of ${ACCESSES.join(", ")}`);
+    checkSchema(query, "query", wrong);
+    if (body !== undefined) checkSchema(body, "body", wrong);
     const secret = Object.entries(query).find(([, { type }]) => type === "secret");
     if (secret !== undefined)
       throw wrong(`${secret[0]} must not be in the query, which is logged: move it to the body`);

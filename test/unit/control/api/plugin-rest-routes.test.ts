@@ -17,16 +17,19 @@ let server: ApiServer;
 let keys: KeyRing;
 let allowedNames: readonly string[] | undefined;
 let isOn = true;
+/** Beside those of the plugin. */
+let more: ReturnType<PluginRestControl["list"]> = [];
 let lines = "";
 
 beforeEach(async () => {
   isOn = true;
+  more = [];
   lines = "";
   bench = await PluginBench.start(extendedPlugin);
   keys = new KeyRing(systemClock);
   server = await ApiServer.start({
     keys,
-    pluginRest: { list: () => (isOn ? offered() : []) },
+    pluginRest: { list: () => (isOn ? [...offered(), ...more] : []) },
     logger: createLogger((_level, message, fields) => {
       lines += `${message} ${JSON.stringify(fields)}\n`;
     }),
@@ -199,6 +202,15 @@ describe("paths", () => {
     isOn = false;
     expect((await ask("GET", "/a")).status).toBe(404);
     expect((await server.request("GET", "/v4/openapi.json")).json.paths[`${ROOMS}/{room}`]).toBeUndefined();
+  });
+
+  test("one whose description cannot be made is no trouble to others", async () => {
+    const [first] = offered();
+    if (first === undefined) throw new Error("the plugin has no routes");
+    const query = { a: { type: "choice" } } as never; // which no plugin could add
+    more = [{ ...first, manifest: { ...first.manifest, path: "/v4/other/x", query } }];
+    expect((await ask("GET", "/a")).status).toBe(200);
+    expect((await server.request("GET", "/nothing")).status).toBe(404);
   });
 
   test("the first segments of the node's paths are reserved", async () => {

@@ -145,6 +145,33 @@ describe("registering", () => {
     await expect(start(setup)).rejects.toThrow(reason);
   });
 
+  const knot: Record<string, unknown> = { type: "groups", meaning: "x" };
+  knot.members = { knot };
+
+  test.each<[string, unknown, string]>([
+    ["that is none", 7, "query is an object"],
+    ["of an unknown type", { a: { type: "string", meaning: "x" } }, "query.a: the type is one of text, secret"],
+    ["with an option that is none", { a: null }, "query.a: the type is one of"],
+    ["without a meaning", { a: { type: "text" } }, "query.a: meaning is a text"],
+    ["with a choice of nothing", { a: { type: "choice", meaning: "x" } }, "query.a: names is a list of texts"],
+    ["with names that are none", { a: { type: "texts", meaning: "x", names: [1] } }, "query.a: names is a list"],
+    ["without bounds", { a: { type: "integer", meaning: "x", max: 1 } }, "query.a: min and max are finite"],
+    ["without an end", { a: { type: "number", meaning: "x", min: 0, max: 1 / 0 } }, "query.a: min and max are finite"],
+    ["with a wrong default", { a: { type: "texts", meaning: "x", default: 5 } }, "query.a: the default"],
+    ["without members", { a: { type: "group", meaning: "x" } }, "query.a is an object"],
+    ["that contains itself", { knot }, "query.knot.knot contains itself"],
+    [
+      "with too many options",
+      Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`a${index}`, { type: "flag", meaning: "x" }])),
+      "query has more than 500 options",
+    ],
+  ])("a schema %s is refused with the place that is wrong", async (_what, schema, reason) => {
+    const wrong = { ...route, query: schema } as never; // a plugin may be JavaScript
+    await expect(start((host) => host.addRoute(wrong))).rejects.toThrow(`addRoute: ${reason}`);
+    const inBody = { ...route, method: "PUT", body: schema } as never;
+    await expect(start((host) => host.addRoute(inBody))).rejects.toThrow(reason.replace("query", "body"));
+  });
+
   test("a plugin cannot have routes where the node has its own", async () => {
     const setup = (host: PluginHost) => host.addRoute(route);
     await expect(start(setup, "sessions")).rejects.toThrow("/v4/sessions is the node's own; rename the plugin");
