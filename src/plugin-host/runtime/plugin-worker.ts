@@ -102,14 +102,14 @@ export class PluginWorker {
     if (command.type === "load") return this.#load(command, signal);
     if (command.type === "resolve") return this.#resolve(command, signal);
     if (command.type === "call") return this.#call(command, signal);
-    const { host } = this.#options;
+    const { host, hide } = this.#options;
     if (command.type === "events") {
       host.players.tell(command.events);
       return { kind: "told" };
     }
     const source = sourceOf(command, host);
     const route = source && this.#options.routeFor(source, command.type === "search" ? command.query : undefined);
-    return this.#run(route, () => carryOutExtension(command, { host, signal }));
+    return this.#run(route, () => carryOutExtension(command, { host, signal, hide }));
   }
 
   /** The name used in error messages. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { definePlugin, type Plugin, type PluginHost } from "../../../../src/plugin-api/plugin.ts";
+import { definePlugin, type Plugin, type PluginHost, SourceError } from "../../../../src/plugin-api/plugin.ts";
 import { readPart } from "../../../../src/track/written-tracks.ts";
 import { extendedPlugin } from "../../../support/extended-plugin.ts";
 import { PluginBench, troubleWith } from "../../../support/plugin-bench.ts";
@@ -99,6 +99,24 @@ describe("a route", () => {
       expect(await troubleWith(serve(room))).toMatchObject({ code: "plugin-failed" });
     }
   });
+});
+
+test("the messages of a route are cut, and have no secret of the plugin", async () => {
+  const config = { key: { type: "secret", meaning: "key of the site" } } as const;
+  const setup = (host: PluginHost): void => {
+    const rest = { method: "GET", summary: "x" } as const;
+    const message = `/api/hunter2-key/tracks failed ${"x".repeat(5000)}`;
+    host.addRoute({ ...rest, path: "/a", handle: async () => ({ status: 409, message }) });
+    host.addRoute({ ...rest, path: "/b", handle: () => Promise.reject(new SourceError("busy", message)) });
+  };
+  const plugin = definePlugin({ name: "odd", version: "1.0.0", apiVersion: 1, config, setup });
+  const secretive = await PluginBench.start(plugin, { options: { key: "hunter2-key" } });
+  for (const path of ["/v4/odd/a", "/v4/odd/b"]) {
+    const { message } = await secretive.serve(path);
+    expect(message).toMatch(/^\/api\/<redacted>\/tracks failed x+$/);
+    expect(message).toHaveLength(4096);
+  }
+  secretive.close();
 });
 
 describe("registering", () => {
