@@ -108,7 +108,7 @@ export class Skipper {
   async #onMarker(event: MarkerEvent): Promise<void> {
     const { note, outcome, ...guild } = event;
     const part = readNote(note);
-    if (part === undefined || outcome === "removed") return;
+    if (part === undefined) return;
     if (part.segment !== undefined) {
       const isSkipped = outcome === "reached" || (outcome === "late" && part.segment.end > part.fromMs);
       if (isSkipped) this.#send(guild, "SegmentSkipped", { segment: segmentJson(part.segment) });

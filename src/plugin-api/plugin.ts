@@ -648,17 +648,17 @@ export type TrackEvent =
     })
   | (OfTrack & { readonly type: "trackStuck"; readonly thresholdMs: number });
 
-/** One of the plugin's own markers was passed. */
+/** One of the plugin's own markers was passed. Those that never are end with their track. */
 export interface MarkerEvent extends OfPlayer {
   readonly type: "markerPassed";
   readonly playId: number;
   readonly note: Json;
   /**
    * `reached`: playback came to it, and jumped if it has `skipToMs`. `late`: it was past when it was set; playback jumps
-   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. `removed`: the track has ended, or
-   * the markers were replaced, before it was passed. A seek back to before it makes it be passed again.
+   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. A seek back to before it makes it
+   * be passed again.
    */
-  readonly outcome: "reached" | "late" | "bypassed" | "removed";
+  readonly outcome: "reached" | "late" | "bypassed";
   /** When listeners hear that position, epoch milliseconds; otherwise when it was noticed. */
   readonly epochMs: number;
 }

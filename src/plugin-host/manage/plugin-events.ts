@@ -9,9 +9,11 @@ import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import type { InstalledPlugin } from "./installed-plugin.ts";
 
-/** Events that wait for one plugin. Beyond either bound the oldest of the owner with most of them is dropped. */
+/** Events that wait for one plugin. Beyond either bound the oldest of the owner with most of them are dropped. */
 const WAITING_MAX = 2000;
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+/** Part of that owner's events that is dropped at once: many events in one moment must not hold up the main thread. */
+const DROPPED_SHARE = 0.1;
 /** An event without its tracks. */
 const EVENT_SIZE_BYTES = 500;
 /** Events of one message to its thread. */
@@ -77,7 +79,7 @@ class EventQueue {
   push(told: ToldEvent): void {
     this.#waiting.push(told);
     this.#sizeBytes += sizeOf(told);
-    while (this.#waiting.length > WAITING_MAX || this.#sizeBytes > WAITING_BYTES_MAX) this.#dropOne();
+    while (this.#waiting.length > WAITING_MAX || this.#sizeBytes > WAITING_BYTES_MAX) this.#dropOldest();
     if (!this.#isSending) void this.#send();
   }
 
@@ -91,12 +93,13 @@ class EventQueue {
     this.#sizeBytes = 0;
   }
 
-  #dropOne(): void {
+  #dropOldest(): void {
     const isFull = this.#waiting.length > WAITING_MAX;
-    const dropped = greediest(this.#waiting.toReversed(), ({ owner }) => owner, isFull ? undefined : sizeOf);
-    if (dropped === undefined) return;
-    this.#waiting = this.#waiting.filter((waiting) => waiting !== dropped);
-    this.#sizeBytes -= sizeOf(dropped);
+    const greedy = greediest(this.#waiting, ({ owner }) => owner, isFull ? undefined : sizeOf)?.owner.join("\n");
+    const own = this.#waiting.filter(({ owner }) => owner.join("\n") === greedy);
+    const dropped = new Set(own.slice(0, Math.ceil(own.length * DROPPED_SHARE)));
+    this.#waiting = this.#waiting.filter((told) => !dropped.has(told));
+    for (const told of dropped) this.#sizeBytes -= sizeOf(told);
     this.#onDropped("it does not take them fast enough, or its thread is lost");
   }
 

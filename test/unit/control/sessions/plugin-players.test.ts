@@ -129,7 +129,6 @@ describe("wishes", () => {
     const own = { plugin: "skipper", type: "markerPassed", guildId: GUILD, playId };
     expect(told).toMatchObject([
       { ...own, note: "one", outcome: "reached", owner: ["address test", "address test, user 42"] },
-      { ...own, note: null, outcome: "removed" },
     ]);
   });
 
