@@ -72,10 +72,11 @@ export function sourceOf(command: ExtensionCommand, { sources, extensions }: Ext
 }
 
 /** The name used in error messages. */
-export function nameOfExtension({ type, index }: ExtensionCommand, { extensions }: ExtendedHost): string {
-  const { searchProviders, lyricsProviders, routes } = extensions;
-  if (type === "search") return searchProviders[index]?.source ?? type;
-  return (type === "lyrics" ? lyricsProviders[index]?.name : routes[index]?.path) ?? type;
+export function nameOfExtension(command: ExtensionCommand, { extensions }: ExtendedHost): string {
+  const { type } = command;
+  if (type === "serve") return command.route.path;
+  const { searchProviders, lyricsProviders } = extensions;
+  return (type === "search" ? searchProviders[command.index]?.source : lyricsProviders[command.index]?.name) ?? type;
 }
 
 type CommandOf<Type extends ExtensionCommand["type"]> = Extract<ExtensionCommand, { readonly type: Type }>;
@@ -164,10 +165,10 @@ function isTime(ms: unknown): ms is number {
 }
 
 async function serve(
-  { index, segments, query, body }: CommandOf<"serve">,
+  { route: asked, segments, query, body }: CommandOf<"serve">,
   { host, signal, hide }: WorkEnvironment,
 ): Promise<ServeReply> {
-  const route = host.extensions.routes[index];
+  const route = host.extensions.findRoute(asked);
   if (route === undefined) throw notThere("route");
   try {
     // Checked by the main thread with the route's own schemas.

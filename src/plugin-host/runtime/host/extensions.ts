@@ -1,7 +1,7 @@
 // Collects what a plugin offers besides sources, and checks it: the main thread trusts only what is valid. Plugin
 // thread.
 
-import type { ExtensionManifests } from "../../../bridge/plugin-extensions.ts";
+import type { ExtensionManifests, RouteManifest } from "../../../bridge/plugin-extensions.ts";
 import type {
   LyricsProvider,
   OptionSchema,
@@ -21,6 +21,7 @@ const NAME = /^[\w.-]{1,64}$/;
 const PLAYER_PATH = "/v4/sessions/:sessionId/players/:guildId";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ACCESSES = ["client", "viewer", "known", "operator"];
+const DEFAULT_ACCESS = "operator";
 const PATH = /^(?:\/(?:[a-z0-9][a-z0-9._-]{0,39}|:[a-zA-Z]{1,40})){1,8}$/;
 const SUMMARY_LENGTH_MAX = 300;
 const NESTED_TYPES = ["group", "groups", "named"];
@@ -69,7 +70,7 @@ export class Extensions {
   }
 
   addRoute(route: PluginRoute): void {
-    const { method, path, summary, access = "operator", query = {}, body } = route;
+    const { method, path, summary, access = DEFAULT_ACCESS, query = {}, body } = route;
     const wrong = (what: string): Error => new Error(`addRoute: ${what}`);
     checkCount(this.routes, ROUTES_MAX, "routes");
     if (route.ofPlayer === undefined && RESERVED_SEGMENTS.has(this.#plugin))
@@ -104,24 +105,36 @@ export class Extensions {
     this.routes.push(route);
   }
 
+  /** `path`: the whole one. Undefined: there is none with that access. */
+  findRoute({ method, path, access }: Pick<RouteManifest, "method" | "path" | "access">): PluginRoute | undefined {
+    return this.routes.find((route) => {
+      return route.method === method && this.#pathOf(route) === path && (route.access ?? DEFAULT_ACCESS) === access;
+    });
+  }
+
+  #pathOf({ path, ofPlayer }: PluginRoute): string {
+    return `${ofPlayer === undefined ? `/v4/${this.#plugin}` : PLAYER_PATH}${path}`;
+  }
+
   /** For the main thread; without lists that are empty. */
   get manifests(): ExtensionManifests {
     const searchProviders = this.searchProviders.map(({ source, prefixes }) => ({ source, prefixes: [...prefixes] }));
     const lyricsProviders = this.lyricsProviders.map(({ name, sources }) => {
       return sources === undefined ? { name } : { name, sources: [...sources] };
     });
-    const routes = this.routes.map(
-      ({ method, path, summary, access = "operator", query = {}, body, isListBody, ofPlayer }) => ({
+    const routes = this.routes.map((route) => {
+      const { method, summary, access = DEFAULT_ACCESS, query = {}, body, isListBody, ofPlayer } = route;
+      return {
         method,
-        path: `${ofPlayer === undefined ? `/v4/${this.#plugin}` : PLAYER_PATH}${path}`,
+        path: this.#pathOf(route),
         summary,
         access,
         query: plainSchema(query),
         body: body && plainSchema(body),
         ...(isListBody === true && { isListBody }),
         ...(ofPlayer !== undefined && { ofPlayer: { needs: ofPlayer.needs, missingStatus: ofPlayer.missingStatus } }),
-      }),
-    );
+      };
+    });
     const lists = Object.entries({ searchProviders, lyricsProviders, routes });
     return Object.fromEntries(lists.filter(([, list]) => list.length > 0));
   }

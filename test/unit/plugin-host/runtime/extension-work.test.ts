@@ -101,6 +101,14 @@ describe("a route", () => {
   });
 });
 
+test("a route that another version of the plugin does not have, or only for others, is not served", async () => {
+  const ask = (path: string, request?: object) => troubleWith(bench.serve(`/v4/extended/rooms${path}`, request));
+  const gone = { code: "plugin-lost", message: expect.stringContaining("no longer has this route") };
+  expect(await ask("")).toMatchObject(gone);
+  expect(await ask("/:room", { method: "POST" })).toMatchObject(gone);
+  expect(await ask("/:room", { method: "PUT", access: "client" })).toMatchObject(gone);
+});
+
 test("the messages of a route are cut, and have no secret of the plugin", async () => {
   const config = { key: { type: "secret", meaning: "key of the site" } } as const;
   const setup = (host: PluginHost): void => {
