@@ -103,11 +103,17 @@ function routeOf({ manifest, serve }: OfferedRoute, context: Context): RestRoute
 async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, context: Context): Promise<RestAnswer> {
   const { owner, signal, identity } = request;
   const { ofPlayer } = manifest;
-  const segments = ofPlayer === undefined ? request.segments : playerSegments(request, ofPlayer, context);
-  if (typeof segments === "number") return { kind: "empty", status: segments };
+  const guildId = ofPlayer === undefined ? undefined : readGuildId(request);
+  // Before the session is looked for, as by the node's own routes (protocol-v4.md section 1.4).
+  const members = manifest.body === undefined ? {} : bodyOf(manifest, request);
+  if (ofPlayer !== undefined && guildId !== undefined) {
+    const missing = answerMissing(request, { ...ofPlayer, guildId }, context);
+    if (missing !== undefined) return missing;
+  }
+  const segments = guildId === undefined ? request.segments : { ...request.segments, guildId };
   const query = Object.fromEntries([...request.query].filter(([name]) => name !== TRACE || name in manifest.query));
   const checkedQuery = checked(manifest.query, query, "query");
-  const body = manifest.body === undefined ? {} : checkedBody(manifest.body, bodyOf(manifest, request));
+  const body = manifest.body === undefined ? {} : checkedBody(manifest.body, members);
   const allowed = allowedSources(identity);
   const reply = await serve({ segments, query: checkedQuery, body, owner, signal, allowed });
   if (reply.message !== undefined) throw new ApiError(reply.status, reply.message);
@@ -115,20 +121,16 @@ async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, c
   return { kind: "json", value: reply.json, status: reply.status };
 }
 
-/**
- * The segments of a route below players, the guild id in plain digits; a number: the status of an empty answer, as what
- * the route needs is not there. Throws a 404 otherwise.
- */
-function playerSegments(
+/** The empty answer where what the route needs is not there; undefined: it is. Throws a 404. */
+function answerMissing(
   request: RestRequest,
-  { needs, missingStatus }: PlayerRoute,
+  { needs, missingStatus, guildId }: PlayerRoute & { readonly guildId: string },
   context: Context,
-): RestRequest["segments"] | number {
-  const guildId = readGuildId(request);
+): RestAnswer | undefined {
   const session = visibleSession(context, request);
   const isThere = session !== undefined && (needs === "session" || session.players.has(guildId));
-  if (isThere) return { ...request.segments, guildId };
-  if (missingStatus !== undefined) return missingStatus;
+  if (isThere) return undefined;
+  if (missingStatus !== undefined) return { kind: "empty", status: missingStatus };
   throw new ApiError(404, session === undefined ? "Session not found" : "Player not found");
 }
 

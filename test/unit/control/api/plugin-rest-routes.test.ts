@@ -154,6 +154,10 @@ describe("a route below players", () => {
     expect(await missing("PUT", "gone", "7", body)).toEqual([404, "Session not found"]);
     expect(await missing("PUT", sessionId, "7", body)).toEqual([404, "Player not found"]);
     expect((await missing("PUT", sessionId, "seven", body))[0]).toBe(400);
+    expect((await missing("PUT", "gone", "7", { body: "[", headers: { "content-type": "application/json" } }))[0]).toBe(
+      400,
+    );
+    expect((await missing("PUT", "gone", "7", { body: { tags: [] } }))[0]).toBe(400);
     expect(await missing("DELETE", "gone", "7")).toEqual([200, undefined]);
   });
 
