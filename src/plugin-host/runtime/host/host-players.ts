@@ -50,6 +50,8 @@ export interface HostPlayersOptions {
 export class HostPlayers {
   readonly #options: HostPlayersOptions;
   readonly #listeners: Listener[] = [];
+  /** What they have started and has not ended; none of it rejects. */
+  readonly #running = new Set<Promise<void>>();
 
   constructor(options: HostPlayersOptions) {
     this.#options = options;
@@ -73,11 +75,19 @@ export class HostPlayers {
       for (const listener of this.#listeners) {
         const work = { depth: 1, owners: new Owners(owner), route: undefined };
         // A listener may be an async function, whatever its type says.
-        runWork(work, async () => listener(told)).catch((error: unknown) => {
-          this.#options.log.error("a listener failed: unexpected error in its plugin", { event: event.type, error });
-        });
+        const running = runWork(work, async () => listener(told))
+          .catch((error: unknown) => {
+            this.#options.log.error("a listener failed: unexpected error in its plugin", { event: event.type, error });
+          })
+          .finally(() => this.#running.delete(running));
+        this.#running.add(running);
       }
     }
+  }
+
+  /** Resolves when what the listeners have started so far has ended, which may be never. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.#running);
   }
 
   handle(sessionId: string, guildId: string): PlayerHandle {

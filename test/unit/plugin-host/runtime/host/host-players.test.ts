@@ -66,6 +66,23 @@ describe("listeners", () => {
     expect(lines).toEqual(Array(2).fill("a listener failed: unexpected error in its plugin"));
   });
 
+  test("what listeners have started is waited for, whether it fails or not", async () => {
+    const events: string[] = [];
+    let fail: (error: Error) => void = () => undefined;
+    const gate = new Promise<void>((_resolve, reject) => {
+      fail = reject;
+    });
+    players.addListener(() => gate);
+    players.tell([{ event: { type: "playerCreated", ...PLAYER }, owner: OWNER }]);
+    const quiet = players.quiet().then(() => events.push("quiet"));
+    await settle();
+    expect(events).toEqual([]);
+    fail(new Error("a bug"));
+    await quiet;
+    await players.quiet();
+    expect(events).toEqual(["quiet"]);
+  });
+
   test("more than twenty are refused", () => {
     for (let count = 0; count < 20; count++) players.addListener(() => undefined);
     expect(() => players.addListener(() => undefined)).toThrow("more than 20 listeners");
