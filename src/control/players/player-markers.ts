@@ -20,7 +20,12 @@ export interface MarkerRequest {
 /** Receives that a marker was passed. `epochMs`: see PassedMarker. Must not throw. */
 export type OnMarker = (id: number, outcome: MarkerOutcome, epochMs: number) => void;
 
-interface Group {
+/** `onRemoved`: the track has ended, or the group was replaced. Must not throw. */
+export interface GroupOptions {
+  readonly onRemoved?: (() => void) | undefined;
+}
+
+interface Group extends GroupOptions {
   readonly onMarker: OnMarker;
   readonly markers: readonly HeldMarker[];
 }
@@ -42,8 +47,14 @@ export class PlayerMarkers {
   }
 
   /** Replaces a group; empty: removes it. Throws a RangeError for too many markers, or a position that is none. */
-  replace(name: string, requested: readonly MarkerRequest[], onMarker: OnMarker): void {
+  replace(
+    name: string,
+    requested: readonly MarkerRequest[],
+    onMarker: OnMarker,
+    { onRemoved }: GroupOptions = {},
+  ): void {
     this.#refuse(name, requested);
+    const replaced = this.#groups.get(name);
     const markers = requested.map(({ id: requestedId, positionMs, skipToMs }) => ({
       id: ++this.#lastId,
       requestedId,
@@ -51,8 +62,9 @@ export class PlayerMarkers {
       skipToMs: skipToMs !== undefined && skipToMs > positionMs ? skipToMs : undefined,
       isDone: false,
     }));
-    if (markers.length > 0) this.#groups.set(name, { onMarker, markers });
+    if (markers.length > 0) this.#groups.set(name, { onMarker, markers, onRemoved });
     else this.#groups.delete(name);
+    replaced?.onRemoved?.();
   }
 
   /** As the worker needs them, which counts from `offsetMs`. */
@@ -86,7 +98,9 @@ export class PlayerMarkers {
 
   /** The track has ended. */
   clear(): void {
+    const groups = [...this.#groups.values()];
     this.#groups.clear();
+    for (const { onRemoved } of groups) onRemoved?.();
   }
 
   #refuse(name: string, requested: readonly MarkerRequest[]): void {

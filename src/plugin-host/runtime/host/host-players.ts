@@ -1,6 +1,7 @@
 // What a plugin does with sessions and players: its listeners, the handles of players, and events for clients. Checks
 // what the plugin passes, which may be anything. Plugin thread; one for each life of a plugin.
 
+import { MARKERS_MAX } from "../../../bridge/markers.ts";
 import {
   OWN_EVENT_TYPES,
   type OwnGuildState,
@@ -142,7 +143,9 @@ function playedTrack(track: Track): PlayedTrack {
 }
 
 function checkedMarkers(markers: readonly TrackMarker[]): TrackMarker[] {
-  if (!Array.isArray(markers)) throw new Error("setMarkers: markers is a list");
+  if (!Array.isArray(markers) || markers.length > MARKERS_MAX) {
+    throw new Error(`setMarkers: markers is a list of at most ${MARKERS_MAX}`);
+  }
   return markers.map(({ positionMs, skipToMs, note = null }: TrackMarker) => {
     const times = skipToMs === undefined ? [positionMs] : [positionMs, skipToMs];
     if (!times.every(isTime)) throw new Error("setMarkers: positions are milliseconds of track time, 0 or more");

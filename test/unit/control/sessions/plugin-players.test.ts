@@ -132,6 +132,31 @@ describe("wishes", () => {
     ]);
   });
 
+  test("markers with their notes are memory of the session until they are replaced, or their track ends", async () => {
+    await watched.play(TRACK);
+    const { memory } = watched.session;
+    const before = memory.usedBytes;
+    const set = (count: number): Promise<unknown> => {
+      const markers = Array.from({ length: count }, (_, positionMs) => ({ positionMs, note: "x".repeat(1000) }));
+      return wish({ kind: "setMarkers", playId: watched.playId, markers });
+    };
+    await set(2);
+    expect(memory.usedBytes).toBeGreaterThan(before + 2000);
+    await set(0);
+    expect(memory.usedBytes).toBe(before);
+    await set(1501);
+    expect(memory.usedBytes).toBe(before);
+    await watched.play(TRACK);
+    await set(3);
+    await set(1);
+    const onTrack = memory.usedBytes;
+    await watched.play(TRACK);
+    expect(memory.usedBytes).toBeLessThanOrEqual(onTrack - 1000);
+    expect(memory.usedBytes).toBe(before);
+    memory.take(memory.limitBytes - memory.usedBytes - 1000, "a test");
+    expect(await set(1)).toMatch(/needs .* of memory for a plugin's markers/);
+  });
+
   test("too many markers are refused with the reason", async () => {
     await watched.play(TRACK);
     const markers = Array.from({ length: 1501 }, (_, positionMs) => ({ positionMs }));

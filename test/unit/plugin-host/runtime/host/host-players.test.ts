@@ -138,6 +138,12 @@ describe("the handle of a player", () => {
     expect(wishes).toEqual([]);
   });
 
+  test("refuses more markers than a track can have", async () => {
+    const markers = Array.from({ length: 1501 }, (_, positionMs) => ({ positionMs }));
+    await expect(players.handle("s", "7").setMarkers(1, markers)).rejects.toThrow("a list of at most 1500");
+    expect(wishes).toEqual([]);
+  });
+
   test.each<PlayerChange>([{ positionMs: -1 }, { volume: 1001 }, { volume: 0.5 }, { isPaused: "yes" as never }])(
     "refuses the change %j",
     async (change) => {
