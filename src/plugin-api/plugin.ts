@@ -540,8 +540,9 @@ export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body ext
   /** Below `/v4/<plugin name>`: `/rooms/:room`. Each segment is a word, or a colon and the name of a parameter. */
   readonly path: string;
   /**
-   * It is below players instead: `/v4/sessions/{sessionId}/players/{guildId}<path>`, whose ids are among the segments.
-   * Only the client of the session may use it, or an operator. Default: it is not.
+   * It is below players instead: `/v4/sessions/{sessionId}/players/{guildId}<path>`, whose ids are among the segments
+   * and whose path starts with the plugin's name: `/example/state`. Only the client of the session may use it, or an
+   * operator. Default: it is not.
    */
   readonly ofPlayer?: PlayerRoute;
   /** One sentence for the OpenAPI document. */

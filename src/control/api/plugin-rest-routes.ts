@@ -54,7 +54,7 @@ export class PluginRestRoutes {
   /** The methods of a path in alphabetical order; undefined for an unknown one. */
   methodsOf(path: string): readonly string[] | undefined {
     const found = this.#all().filter(({ pattern }) => pattern.test(path));
-    return found.length === 0 ? undefined : found.map(({ route }) => route.method).sort();
+    return found.length === 0 ? undefined : [...new Set(found.map(({ route }) => route.method))].sort();
   }
 
   /** For the OpenAPI document. */

@@ -79,7 +79,7 @@ export class Extensions {
     if (typeof path !== "string" || !PATH.test(path)) {
       throw wrong("a path has 1 to 8 segments, each a word in lower case or a parameter: /rooms/:room");
     }
-    if (route.ofPlayer !== undefined) checkPlayerRoute(path, route.ofPlayer, wrong);
+    if (route.ofPlayer !== undefined) this.#checkPlayerRoute(path, route.ofPlayer, wrong);
     const parameters = path.match(/:\w+/g) ?? [];
     if (new Set(parameters).size < parameters.length) throw wrong(`${path} names a parameter twice`);
     if (typeof summary !== "string" || summary === "" || summary.length > SUMMARY_LENGTH_MAX) {
@@ -103,6 +103,19 @@ export class Extensions {
     }
     if (typeof route.handle !== "function") throw wrong("handle has to be a function");
     this.routes.push(route);
+  }
+
+  #checkPlayerRoute(path: string, { needs, missingStatus }: PlayerRoute, wrong: (what: string) => Error): void {
+    if (!NEEDS.includes(needs)) throw wrong("ofPlayer.needs is session or player");
+    if (!MISSING_STATUSES.includes(missingStatus)) throw wrong("ofPlayer.missingStatus is 200 or 204");
+    if (PLAYER_SEGMENTS.includes(this.#plugin)) {
+      throw wrong(`/${this.#plugin} below players is the node's own; rename the plugin`);
+    }
+    // The paths of several plugins lie there.
+    if (path.split("/")[1] !== this.#plugin) throw wrong(`a path below players starts with /${this.#plugin}`);
+    if (/:(?:sessionId|guildId)\b/.test(path)) {
+      throw wrong("sessionId and guildId are parameters of every player's path");
+    }
   }
 
   /** `path`: the whole one. Undefined: there is none with that access. */
@@ -142,15 +155,6 @@ export class Extensions {
 
 function checkCount(list: readonly unknown[], max: number, what: string): void {
   if (list.length >= max) throw new Error(`more than ${max} ${what}`);
-}
-
-function checkPlayerRoute(path: string, ofPlayer: PlayerRoute, wrong: (what: string) => Error): void {
-  const { needs, missingStatus } = ofPlayer;
-  if (!NEEDS.includes(needs)) throw wrong("ofPlayer.needs is session or player");
-  if (!MISSING_STATUSES.includes(missingStatus)) throw wrong("ofPlayer.missingStatus is 200 or 204");
-  const [, first = ""] = path.split("/");
-  if (PLAYER_SEGMENTS.includes(first)) throw wrong(`/${first} below players is the node's own; rename the path`);
-  if (/:(?:sessionId|guildId)\b/.test(path)) throw wrong("sessionId and guildId are parameters of every player's path");
 }
 
 /** The parameters of a path have the same shape, whatever their names are. */

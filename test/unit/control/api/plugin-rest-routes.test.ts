@@ -202,6 +202,12 @@ describe("paths", () => {
     expect((await server.request("GET", "/v4/other/x", { password: null })).status).toBe(404);
   });
 
+  test("a method that several routes of a path take is named once", async () => {
+    const rooms = offered().filter(({ manifest }) => manifest.path.endsWith("/rooms/:room"));
+    more = rooms.map((route) => ({ ...route, manifest: { ...route.manifest, path: `${ROOMS}/:other` } }));
+    expect((await ask("OPTIONS", "/a")).headers.allow).toBe("DELETE,GET,HEAD,PUT,OPTIONS");
+  });
+
   test("a plugin that is off has no routes", async () => {
     isOn = false;
     expect((await ask("GET", "/a")).status).toBe(404);

@@ -198,6 +198,16 @@ describe("registering", () => {
     await expect(start((host) => host.addRoute(inBody))).rejects.toThrow(reason.replace("query", "body"));
   });
 
+  test.each(["/b/c", "/:any/c", "/oddly"])("the path %s below players is not the plugin's", async (path) => {
+    const ofPlayer = { needs: "session" } as const;
+    await expect(start((host) => host.addRoute({ ...route, path, ofPlayer }))).rejects.toThrow(
+      "addRoute: a path below players starts with /odd",
+    );
+    const setup = (host: PluginHost) => host.addRoute({ ...route, path: "/odd/c", ofPlayer });
+    expect((await start(setup)).manifest.routes).toHaveLength(1);
+    await expect(start(setup, "lyrics")).rejects.toThrow("/lyrics below players is the node's own; rename the plugin");
+  });
+
   test("a plugin cannot have routes where the node has its own", async () => {
     const setup = (host: PluginHost) => host.addRoute(route);
     await expect(start(setup, "sessions")).rejects.toThrow("/v4/sessions is the node's own; rename the plugin");
