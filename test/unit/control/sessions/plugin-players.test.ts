@@ -202,6 +202,17 @@ describe("wishes", () => {
     expect(watched.session.memory.usedBytes).toBe(before);
   });
 
+  test("where memory is used up, a value can be replaced by one that is not larger", async () => {
+    const { memory } = watched.session;
+    await wish({ kind: "keep", json: "12345" });
+    memory.take(memory.limitBytes - memory.usedBytes, "a test");
+    expect(await wish({ kind: "keep", json: "54321" })).toBe(true);
+    expect(await wish({ kind: "keep", json: "123456" })).toMatch(/needs .* of memory/);
+    expect(await wish({ kind: "state" })).toMatchObject({ kept: 54_321 });
+    await wish({ kind: "keep", json: "1" });
+    expect(memory.limitBytes - memory.usedBytes).toBe(8);
+  });
+
   test("the events of a plugin reach its client, later if it is away, as events of their own types", async () => {
     const players = new PluginPlayers({ sessions: watched.sessions, events: { tellOne: () => undefined } });
     const send = (eventType: string, sessionId = watched.session.id): void => {
