@@ -176,7 +176,7 @@ export interface PluginHost<Options = unknown> {
    * the current work is for may not use the source.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
-  /** The player of that guild in a session, whether there is one at the moment or not. */
+  /** The player of that guild in a session, whether there is one at the moment or not. Throws for what are no ids. */
   player(sessionId: string, guildId: string): PlayerHandle;
   /**
    * Sends an event to the client of a session, which gets `{ op: "event", type, guildId, … }` with the members, or later

@@ -31,6 +31,9 @@ import { toSourceTrack } from "../written-answer.ts";
 
 const LISTENERS_MAX = 20;
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+const GUILD_ID = /^-?\d{1,20}$/;
+/** The node's own are shorter. */
+const SESSION_ID_LENGTH_MAX = 100;
 const EVENT_LENGTH_MAX = 64 * 1024;
 const KEPT_LENGTH_MAX = 4096;
 const NOTE_LENGTH_MAX = 1024;
@@ -91,8 +94,9 @@ export class HostPlayers {
     await Promise.all(this.#running);
   }
 
+  /** Throws an Error for what are no ids. */
   handle(sessionId: string, guildId: string): PlayerHandle {
-    const of = { sessionId: String(sessionId), guildId: String(guildId) };
+    const of = checkedIds({ sessionId, guildId }, (what) => new Error(`player: ${what}`));
     const { ask } = this.#options;
     return {
       ...of,
@@ -117,8 +121,17 @@ export class HostPlayers {
     const plain = plainJson(members, EVENT_LENGTH_MAX) as JsonMembers; // of members
     const own = OWN_MEMBERS.find((name) => Object.hasOwn(plain, name));
     if (own !== undefined) throw wrong(`the member ${own} is the node's own`);
-    this.#options.send({ sessionId: String(sessionId), guildId: String(guildId), eventType: type, members: plain });
+    this.#options.send({ ...checkedIds({ sessionId, guildId }, wrong), eventType: type, members: plain });
   }
+}
+
+function checkedIds(
+  { sessionId, guildId }: Pick<ClientEvent, "sessionId" | "guildId">,
+  wrong: (what: string) => Error,
+): Pick<SentEvent, "sessionId" | "guildId"> {
+  if (typeof sessionId !== "string" || sessionId.length > SESSION_ID_LENGTH_MAX) throw wrong("sessionId is a text");
+  if (typeof guildId !== "string" || !GUILD_ID.test(guildId)) throw wrong("guildId is a text of 1 to 20 digits");
+  return { sessionId, guildId };
 }
 
 function toldEvent(event: OwnNodeEvent): NodeEvent {

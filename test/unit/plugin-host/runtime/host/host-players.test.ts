@@ -152,6 +152,12 @@ describe("the handle of a player", () => {
     },
   );
 
+  test("is not for what are no ids", () => {
+    expect(() => players.handle("s", "")).toThrow("player: guildId is a text of 1 to 20 digits");
+    expect(() => players.handle(7 as never, "7")).toThrow("player: sessionId is a text");
+    expect(players.handle("s", "-7")).toMatchObject({ guildId: "-7" });
+  });
+
   test("refuses to keep what is large", async () => {
     await expect(players.handle("s", "7").keep("x".repeat(4095))).rejects.toThrow("at most 4096 characters");
     await players.handle("s", "7").keep("x".repeat(4094));
@@ -166,6 +172,10 @@ describe("events for clients", () => {
   });
 
   test.each<[string, Partial<ClientEvent>]>([
+    ["for no guild", { guildId: "seven" }],
+    ["for a long guild", { guildId: "7".repeat(21) }],
+    ["for no session", { sessionId: undefined as never }],
+    ["for a long session", { sessionId: "s".repeat(101) }],
     ["of the node", { type: "TrackEndEvent" }],
     ["of lyrics", { type: "LyricsLineEvent" }],
     ["that is no name", { type: "a b" }],
