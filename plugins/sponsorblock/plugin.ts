@@ -31,8 +31,8 @@ export default definePlugin({
       path: CATEGORIES_PATH,
       body: CATEGORIES_BODY,
       handle: async ({ segments, body }) => {
-        await skipper.setCategories(guildOf(segments), categoriesOf(body.categories));
-        return EMPTY;
+        const isSet = await skipper.setCategories(guildOf(segments), categoriesOf(body.categories));
+        return isSet ? EMPTY : { status: 404, message: "Session not found" };
       },
     });
     host.addRoute({

@@ -49,12 +49,13 @@ export class Skipper {
     return keptCategories(await this.#player(guild).state());
   }
 
-  /** Takes effect on what plays, too. Undefined: the defaults from now on. */
-  async setCategories(guild: Guild, categories: readonly Category[] | undefined): Promise<void> {
-    await this.#player(guild).keep(categories);
+  /** Takes effect on what plays, too. Undefined: the defaults from now on. False: there is no such session. */
+  async setCategories(guild: Guild, categories: readonly Category[] | undefined): Promise<boolean> {
+    if (!(await this.#player(guild).keep(categories))) return false;
     this.#follow(guild, "categories").catch((error: unknown) => {
       this.#host.log.error("segments could not be set: unexpected error", { error });
     });
+    return true;
   }
 
   /** Looks for the segments of what plays, and has them skipped. */
@@ -108,7 +109,7 @@ export class Skipper {
   async #onMarker(event: MarkerEvent): Promise<void> {
     const { note, outcome, ...guild } = event;
     const part = readNote(note);
-    if (part === undefined || outcome === "removed") return;
+    if (part === undefined) return;
     if (part.segment !== undefined) {
       const isSkipped = outcome === "reached" || (outcome === "late" && part.segment.end > part.fromMs);
       if (isSkipped) this.#send(guild, "SegmentSkipped", { segment: segmentJson(part.segment) });

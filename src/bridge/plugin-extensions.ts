@@ -5,7 +5,7 @@ import type { Owner } from "../lib/owners.ts";
 import type { Json, JsonMembers, OptionSchema, PlayerRoute, PluginRoute, SearchType } from "../plugin-api/plugin.ts";
 import type { WrittenTracks } from "../track/written-tracks.ts";
 
-/** Its place in the list of the manifest names a provider or a route in commands. */
+/** Its place in the list of the manifest names a provider in commands. */
 interface SearchProviderManifest {
   readonly source: string;
   readonly prefixes: readonly string[];
@@ -46,18 +46,23 @@ interface ExtensionWork {
   readonly requestId: number;
   readonly owner: Owner;
   readonly sources?: readonly string[] | undefined;
-  /** The index of the provider or route. */
+}
+
+/** `index`: of the provider. */
+interface ProviderWork extends ExtensionWork {
   readonly index: number;
 }
 
 export type ExtensionCommand =
   /** Answered with a SearchReply. */
-  | (ExtensionWork & { readonly type: "search"; readonly query: string; readonly types: readonly SearchType[] })
+  | (ProviderWork & { readonly type: "search"; readonly query: string; readonly types: readonly SearchType[] })
   /** Answered with a LyricsReply. */
-  | (ExtensionWork & { readonly type: "lyrics"; readonly encoded: string })
+  | (ProviderWork & { readonly type: "lyrics"; readonly encoded: string })
   /** Answered with a ServeReply. `query`, `body`: values that are checked. */
   | (ExtensionWork & {
       readonly type: "serve";
+      /** As it was when the client's right to it was checked: the thread may have another version of the plugin. */
+      readonly route: Pick<RouteManifest, "method" | "path" | "access">;
       readonly segments: Readonly<Record<string, string>>;
       readonly query: unknown;
       readonly body: unknown;

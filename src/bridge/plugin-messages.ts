@@ -11,7 +11,7 @@ import type { RouteCommand } from "./commands.ts";
 import type { RouteEvent } from "./events.ts";
 import type { LinkReason, SiteLink } from "./playable-link.ts";
 import type { ExtensionCommand, ExtensionManifests, ExtensionReply } from "./plugin-extensions.ts";
-import type { EventsCommand, EventsReply, PlayerWish, SentEvent, WishResults } from "./plugin-players.ts";
+import type { DrainCommand, EventsCommand, EventsReply, PlayerWish, SentEvent, WishResults } from "./plugin-players.ts";
 import type { WireError } from "./wire-error.ts";
 import type { RoutingSettings } from "./worker-settings.ts";
 
@@ -179,6 +179,7 @@ export type PluginCommand =
   | { readonly type: "call"; readonly requestId: number; readonly name: string; readonly argument: Json }
   | ExtensionCommand
   | EventsCommand
+  | DrainCommand
   /** Nobody waits for the reply any more. */
   | { readonly type: "abort"; readonly requestId: number }
   /** The answer to a `loadRequested`. */

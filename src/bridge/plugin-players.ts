@@ -43,6 +43,13 @@ export interface EventsCommand {
   readonly events: readonly ToldEvent[];
 }
 
+/** Answered with an EventsReply when what the listeners have started so far has ended. */
+export interface DrainCommand {
+  readonly type: "drain";
+  readonly requestId: number;
+  readonly owner: Owner;
+}
+
 export interface EventsReply {
   readonly kind: "told";
 }

@@ -176,7 +176,7 @@ export interface PluginHost<Options = unknown> {
    * the current work is for may not use the source.
    */
   load(identifier: string, options: { readonly signal: AbortSignal }): Promise<SourceAnswer>;
-  /** The player of that guild in a session, whether there is one at the moment or not. */
+  /** The player of that guild in a session, whether there is one at the moment or not. Throws for what are no ids. */
   player(sessionId: string, guildId: string): PlayerHandle;
   /**
    * Sends an event to the client of a session, which gets `{ op: "event", type, guildId, … }` with the members, or later
@@ -540,8 +540,9 @@ export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body ext
   /** Below `/v4/<plugin name>`: `/rooms/:room`. Each segment is a word, or a colon and the name of a parameter. */
   readonly path: string;
   /**
-   * It is below players instead: `/v4/sessions/{sessionId}/players/{guildId}<path>`, whose ids are among the segments.
-   * Only the client of the session may use it, or an operator. Default: it is not.
+   * It is below players instead: `/v4/sessions/{sessionId}/players/{guildId}<path>`, whose ids are among the segments
+   * and whose path starts with the plugin's name: `/example/state`. Only the client of the session may use it, or an
+   * operator. Default: it is not.
    */
   readonly ofPlayer?: PlayerRoute;
   /** One sentence for the OpenAPI document. */
@@ -648,17 +649,17 @@ export type TrackEvent =
     })
   | (OfTrack & { readonly type: "trackStuck"; readonly thresholdMs: number });
 
-/** One of the plugin's own markers was passed. */
+/** One of the plugin's own markers was passed. Those that never are end with their track. */
 export interface MarkerEvent extends OfPlayer {
   readonly type: "markerPassed";
   readonly playId: number;
   readonly note: Json;
   /**
    * `reached`: playback came to it, and jumped if it has `skipToMs`. `late`: it was past when it was set; playback jumps
-   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. `removed`: the track has ended, or
-   * the markers were replaced, before it was passed. A seek back to before it makes it be passed again.
+   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. A seek back to before it makes it
+   * be passed again.
    */
-  readonly outcome: "reached" | "late" | "bypassed" | "removed";
+  readonly outcome: "reached" | "late" | "bypassed";
   /** When listeners hear that position, epoch milliseconds; otherwise when it was noticed. */
   readonly epochMs: number;
 }

@@ -7,7 +7,8 @@ import type { OptionType } from "../plugin-api/plugin.ts";
 
 const TEXT_LENGTH_MAX = 65_536;
 const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
-const DECIMAL_NUMBER = /^[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})(e[+-]?\d{1,3})?$/i;
+/** Any number that JavaScript writes is of this form. */
+const DECIMAL_NUMBER = /^[+-]?(\d{1,21}(\.\d{0,25})?|\.\d{1,25})(e[+-]?\d{1,3})?$/i;
 
 /** An option with a single value. */
 export type LeafOption = Exclude<OptionType, { readonly type: "group" | "groups" | "named" | "texts" }>;

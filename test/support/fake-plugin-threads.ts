@@ -8,7 +8,7 @@ import { settle } from "./fake-workers.ts";
 
 type CommandOf<Type extends PluginCommand["type"]> = Extract<PluginCommand, { readonly type: Type }>;
 
-const REQUESTS: readonly PluginCommand["type"][] = ["load", "resolve", "search", "lyrics", "serve", "events"];
+const REQUESTS: readonly PluginCommand["type"][] = ["load", "resolve", "search", "lyrics", "serve", "events", "drain"];
 
 /** The manifest of a plugin named `name`, with one source of the same name. */
 export function manifestOf(name: string, more: Partial<PluginManifest> = {}): PluginManifest {

@@ -55,9 +55,10 @@ export interface BenchOptions {
   readonly routes?: RouteSource;
 }
 
-/** Default: GET, without anything. */
+/** Default: GET, with the access of the route, without anything. */
 interface ServedRequest {
   readonly method?: RouteManifest["method"];
+  readonly access?: RouteManifest["access"];
   readonly segments?: Readonly<Record<string, string>>;
   readonly query?: object;
   readonly body?: object;
@@ -194,9 +195,11 @@ export class PluginBench {
   }
 
   /** The answer of one of its routes. */
-  serve(path: string, { method = "GET", segments = {}, query = {}, body }: ServedRequest = {}): Promise<ServeReply> {
-    const index = (this.manifest.routes ?? []).findIndex((route) => route.path === path && route.method === method);
-    return this.#ask((requestId) => ({ type: "serve", requestId, index, segments, query, body, owner: OWNER }));
+  serve(path: string, request: ServedRequest = {}): Promise<ServeReply> {
+    const { method = "GET", access, segments = {}, query = {}, body } = request;
+    const found = (this.manifest.routes ?? []).find((route) => route.path === path && route.method === method);
+    const route = { method, path, access: access ?? found?.access ?? "operator" };
+    return this.#ask((requestId) => ({ type: "serve", requestId, route, segments, query, body, owner: OWNER }));
   }
 
   /** Tells it of something that has happened; resolves when its listeners have been called. */

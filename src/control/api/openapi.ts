@@ -42,9 +42,10 @@ type Paths = Record<string, Record<string, object>>;
 function pathsOf(routes: readonly RestRoute[], parameters: Readonly<Record<string, object>>): Paths {
   const paths: Paths = {};
   for (const route of routes) {
-    if (route.description === undefined || route.method === "ANY") continue;
+    const { description } = route;
+    if (description === undefined || route.method === "ANY") continue;
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, route.description, parameters) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, description, parameters) };
   }
   return paths;
 }

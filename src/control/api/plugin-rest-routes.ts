@@ -11,7 +11,7 @@ import { allowedSources } from "../access/identity.ts";
 import { arrayField, objectField } from "../protocol/json-fields.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
-import type { QueryParameter, RestAnswer, RestRequest, RestRoute } from "./route.ts";
+import type { QueryParameter, RestAnswer, RestRequest, RestRoute, RouteDescription } from "./route.ts";
 import { readGuildId, visibleSession } from "./session-routes.ts";
 
 const BODY_LENGTH_MAX = 64 * 1024;
@@ -54,7 +54,7 @@ export class PluginRestRoutes {
   /** The methods of a path in alphabetical order; undefined for an unknown one. */
   methodsOf(path: string): readonly string[] | undefined {
     const found = this.#all().filter(({ pattern }) => pattern.test(path));
-    return found.length === 0 ? undefined : found.map(({ route }) => route.method).sort();
+    return found.length === 0 ? undefined : [...new Set(found.map(({ route }) => route.method))].sort();
   }
 
   /** For the OpenAPI document. */
@@ -87,19 +87,15 @@ function decoded(groups: Readonly<Record<string, string>>): Record<string, strin
 }
 
 function routeOf({ manifest, serve }: OfferedRoute, context: Context): RestRoute {
-  const { method, path, access, summary, query, body } = manifest;
+  const { method, path, access } = manifest;
   return {
     method,
     path,
     access,
     isBodySecret: true,
     handle: (request) => answer(request, { manifest, serve }, context),
-    description: {
-      summary,
-      query: Object.entries(query).map(parameterOf),
-      ...(body !== undefined && { body: z.custom().meta(bodySchemaOf(manifest, body)) }),
-      answers: { 200: z.custom().meta({}), 204: "empty" },
-      errors: [400, 404, 500, 503],
+    get description() {
+      return descriptionOf(manifest);
     },
   };
 }
@@ -107,11 +103,17 @@ function routeOf({ manifest, serve }: OfferedRoute, context: Context): RestRoute
 async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, context: Context): Promise<RestAnswer> {
   const { owner, signal, identity } = request;
   const { ofPlayer } = manifest;
-  const segments = ofPlayer === undefined ? request.segments : playerSegments(request, ofPlayer, context);
-  if (typeof segments === "number") return { kind: "empty", status: segments };
+  const guildId = ofPlayer === undefined ? undefined : readGuildId(request);
+  // Before the session is looked for, as by the node's own routes (protocol-v4.md section 1.4).
+  const members = manifest.body === undefined ? {} : bodyOf(manifest, request);
+  if (ofPlayer !== undefined && guildId !== undefined) {
+    const missing = answerMissing(request, { ...ofPlayer, guildId }, context);
+    if (missing !== undefined) return missing;
+  }
+  const segments = guildId === undefined ? request.segments : { ...request.segments, guildId };
   const query = Object.fromEntries([...request.query].filter(([name]) => name !== TRACE || name in manifest.query));
   const checkedQuery = checked(manifest.query, query, "query");
-  const body = manifest.body === undefined ? {} : checkedBody(manifest.body, bodyOf(manifest, request));
+  const body = manifest.body === undefined ? {} : checkedBody(manifest.body, members);
   const allowed = allowedSources(identity);
   const reply = await serve({ segments, query: checkedQuery, body, owner, signal, allowed });
   if (reply.message !== undefined) throw new ApiError(reply.status, reply.message);
@@ -119,20 +121,16 @@ async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, c
   return { kind: "json", value: reply.json, status: reply.status };
 }
 
-/**
- * The segments of a route below players, the guild id in plain digits; a number: the status of an empty answer, as what
- * the route needs is not there. Throws a 404 otherwise.
- */
-function playerSegments(
+/** The empty answer where what the route needs is not there; undefined: it is. Throws a 404. */
+function answerMissing(
   request: RestRequest,
-  { needs, missingStatus }: PlayerRoute,
+  { needs, missingStatus, guildId }: PlayerRoute & { readonly guildId: string },
   context: Context,
-): RestRequest["segments"] | number {
-  const guildId = readGuildId(request);
+): RestAnswer | undefined {
   const session = visibleSession(context, request);
   const isThere = session !== undefined && (needs === "session" || session.players.has(guildId));
-  if (isThere) return { ...request.segments, guildId };
-  if (missingStatus !== undefined) return missingStatus;
+  if (isThere) return undefined;
+  if (missingStatus !== undefined) return { kind: "empty", status: missingStatus };
   throw new ApiError(404, session === undefined ? "Session not found" : "Player not found");
 }
 
@@ -170,6 +168,17 @@ function bigintText(_name: string, value: unknown): unknown {
 }
 
 // For the OpenAPI document
+
+function descriptionOf(manifest: RouteManifest): RouteDescription {
+  const { summary, query, body } = manifest;
+  return {
+    summary,
+    query: Object.entries(query).map(parameterOf),
+    ...(body !== undefined && { body: z.custom().meta(bodySchemaOf(manifest, body)) }),
+    answers: { 200: z.custom().meta({}), 204: "empty" },
+    errors: [400, 404, 500, 503],
+  };
+}
 
 function parameterOf([name, option]: [string, OptionType]): QueryParameter {
   const names = option.type === "choice" ? `; one of ${option.names.join(", ")}` : "";

@@ -2,7 +2,6 @@
 // to those who have set them, each passing once. Main thread; one per player. Described in docs/internals/markers.md.
 
 import { MARKERS_MAX, type Marker, type MarkerOutcome, type PassedMarker } from "../../bridge/markers.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 
 /** Times that are closer are the same. */
@@ -18,13 +17,15 @@ export interface MarkerRequest {
   readonly skipToMs?: number | undefined;
 }
 
-/**
- * Receives what becomes of a marker. `reached`, `late` and `bypassed`: see MarkerOutcome. `removed`: the track has ended
- * or its group was replaced before it was passed. `epochMs`: see PassedMarker. Must not throw.
- */
-export type OnMarker = (id: number, outcome: MarkerOutcome | "removed", epochMs: number) => void;
+/** Receives that a marker was passed. `epochMs`: see PassedMarker. Must not throw. */
+export type OnMarker = (id: number, outcome: MarkerOutcome, epochMs: number) => void;
 
-interface Group {
+/** `onRemoved`: the track has ended, or the group was replaced. Must not throw. */
+export interface GroupOptions {
+  readonly onRemoved?: (() => void) | undefined;
+}
+
+interface Group extends GroupOptions {
   readonly onMarker: OnMarker;
   readonly markers: readonly HeldMarker[];
 }
@@ -33,13 +34,11 @@ interface Group {
 type HeldMarker = Omit<Marker, "isDone"> & { isDone: boolean; readonly requestedId: number };
 
 export class PlayerMarkers {
-  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #groups = new Map<string, Group>();
   #lastId = 0;
 
-  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
-    this.#clock = clock;
+  constructor({ logger }: { readonly logger: Logger }) {
     this.#logger = logger;
   }
 
@@ -48,7 +47,12 @@ export class PlayerMarkers {
   }
 
   /** Replaces a group; empty: removes it. Throws a RangeError for too many markers, or a position that is none. */
-  replace(name: string, requested: readonly MarkerRequest[], onMarker: OnMarker): void {
+  replace(
+    name: string,
+    requested: readonly MarkerRequest[],
+    onMarker: OnMarker,
+    { onRemoved }: GroupOptions = {},
+  ): void {
     this.#refuse(name, requested);
     const replaced = this.#groups.get(name);
     const markers = requested.map(({ id: requestedId, positionMs, skipToMs }) => ({
@@ -58,9 +62,9 @@ export class PlayerMarkers {
       skipToMs: skipToMs !== undefined && skipToMs > positionMs ? skipToMs : undefined,
       isDone: false,
     }));
-    if (markers.length > 0) this.#groups.set(name, { onMarker, markers });
+    if (markers.length > 0) this.#groups.set(name, { onMarker, markers, onRemoved });
     else this.#groups.delete(name);
-    if (replaced !== undefined) this.#remove(replaced);
+    replaced?.onRemoved?.();
   }
 
   /** As the worker needs them, which counts from `offsetMs`. */
@@ -96,7 +100,7 @@ export class PlayerMarkers {
   clear(): void {
     const groups = [...this.#groups.values()];
     this.#groups.clear();
-    for (const group of groups) this.#remove(group);
+    for (const { onRemoved } of groups) onRemoved?.();
   }
 
   #refuse(name: string, requested: readonly MarkerRequest[]): void {
@@ -115,12 +119,7 @@ export class PlayerMarkers {
     return [undefined, undefined];
   }
 
-  #remove(group: Group): void {
-    const epochMs = this.#clock.epochMs();
-    for (const marker of group.markers) if (!marker.isDone) this.#tell(group, marker, "removed", epochMs);
-  }
-
-  #tell({ onMarker }: Group, { requestedId }: HeldMarker, ...told: [MarkerOutcome | "removed", number]): void {
+  #tell({ onMarker }: Group, { requestedId }: HeldMarker, ...told: [MarkerOutcome, number]): void {
     try {
       onMarker(requestedId, ...told);
     } catch (error) {

@@ -17,7 +17,7 @@ import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { LoadedTrack } from "./loaded-track.ts";
 import { type IntentHolder, trackIntentOf } from "./player-intent.ts";
-import { type MarkerRequest, type OnMarker, PlayerMarkers } from "./player-markers.ts";
+import { type GroupOptions, type MarkerRequest, type OnMarker, PlayerMarkers } from "./player-markers.ts";
 import type { MirrorProvider, TrackProvider } from "./player-providers.ts";
 import { TrackMirrors } from "./track-mirrors.ts";
 
@@ -183,10 +183,10 @@ export class PlayerTrack {
   }
 
   /** See Player.setMarkers. */
-  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker): boolean {
+  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker, options?: GroupOptions): boolean {
     const loaded = this.#loaded;
     if (loaded === undefined) return false;
-    this.#markers.replace(group, markers, onMarker);
+    this.#markers.replace(group, markers, onMarker, options);
     if (this.#loaded === loaded) this.#sendMarkers(loaded);
     return true;
   }

@@ -27,7 +27,7 @@ import type {
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
 import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
-import type { MarkerRequest, OnMarker } from "./player-markers.ts";
+import type { GroupOptions, MarkerRequest, OnMarker } from "./player-markers.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
 import type { EventSink, PlayerOwner } from "./player-owner.ts";
@@ -213,8 +213,8 @@ export class Player implements PooledPlayer, UpdateTarget {
     };
   }
 
-  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker): boolean {
-    return this.#track.setMarkers(group, markers, onMarker);
+  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker, options?: GroupOptions): boolean {
+    return this.#track.setMarkers(group, markers, onMarker, options);
   }
 
   skip(): Promise<void> {

@@ -21,10 +21,10 @@ export class KeptValues {
 
   /** Undefined removes it. Throws `memory-exhausted`. */
   set(guildId: string, plugin: string, json: string | undefined): void {
-    if (json !== undefined) this.#memory.take(sizeOf(json), "a plugin's value");
     const ofGuild = this.#byGuild.get(guildId) ?? new Map<string, string>();
-    const before = ofGuild.get(plugin);
-    if (before !== undefined) this.#memory.release(sizeOf(before));
+    const moreBytes = sizeOf(json) - sizeOf(ofGuild.get(plugin));
+    if (moreBytes > 0) this.#memory.take(moreBytes, "a plugin's value");
+    else this.#memory.release(-moreBytes);
     if (json === undefined) ofGuild.delete(plugin);
     else ofGuild.set(plugin, json);
     if (ofGuild.size === 0) this.#byGuild.delete(guildId);
@@ -37,6 +37,6 @@ export class KeptValues {
   }
 }
 
-function sizeOf(json: string): number {
-  return json.length * 2 + VALUE_SIZE_BYTES;
+function sizeOf(json: string | undefined): number {
+  return json === undefined ? 0 : json.length * 2 + VALUE_SIZE_BYTES;
 }

@@ -143,7 +143,7 @@ export class LyricsSubscriptions {
   #sendLines(subscription: Subscription, lines: NonNullable<LyricsJson["lines"]>): void {
     const onMarker: OnMarker = (lineIndex, outcome) => {
       const line = lines[lineIndex];
-      if (line === undefined || outcome === "removed") return;
+      if (line === undefined) return;
       sendEvent(subscription, "LyricsLineEvent", { lineIndex, line, skipped: outcome !== "reached" });
     };
     const markers = lines.slice(0, TIMED_LINES_MAX).map(({ timestamp }, id) => ({ id, positionMs: timestamp }));

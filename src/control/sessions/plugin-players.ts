@@ -4,6 +4,7 @@
 import type { PlayerWish, SentEvent, WishResults } from "../../bridge/plugin-players.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
+import { jsonSizeBytes } from "../../lib/json.ts";
 import type { Json, PlayerChange, TrackMarker } from "../../plugin-api/plugin.ts";
 import type { InstalledPlugin } from "../../plugin-host/manage/installed-plugin.ts";
 import type { PluginEvents } from "../../plugin-host/manage/plugin-events.ts";
@@ -14,6 +15,9 @@ import type { PlayerUpdate } from "../players/player-update.ts";
 import type { Session } from "./session.ts";
 import type { SessionPlayer } from "./session-player.ts";
 import type { Sessions } from "./sessions.ts";
+
+/** For the objects of a marker. */
+const MARKER_SIZE_BYTES = 200;
 
 interface PluginPlayersOptions {
   readonly sessions: Pick<Sessions, "get">;
@@ -71,7 +75,7 @@ export class PluginPlayers {
     }
   }
 
-  /** The position at which they were set; undefined: another track plays. */
+  /** The position at which they were set; undefined: another track plays. Their notes are memory of the session. */
   #setMarkers(
     { sessionId, guildId, playId, markers }: Wish<"setMarkers">,
     plugin: InstalledPlugin,
@@ -86,9 +90,14 @@ export class PluginPlayers {
       this.#options.events.tellOne(plugin, event, owner);
     };
     const requests = markers.map(({ positionMs, skipToMs }: TrackMarker, id) => ({ id, positionMs, skipToMs }));
+    const { memory } = session;
+    const sizeBytes = markers.reduce((sum, { note = null }) => sum + jsonSizeBytes(note) + MARKER_SIZE_BYTES, 0);
+    memory.take(sizeBytes, "a plugin's markers");
+    const onRemoved = (): void => memory.release(sizeBytes);
     try {
-      player.setMarkers(`plugin ${plugin.name}`, requests, onMarker);
+      player.setMarkers(`plugin ${plugin.name}`, requests, onMarker, { onRemoved });
     } catch (error) {
+      onRemoved();
       if (error instanceof RangeError) throw new NodeError("plugin-failed", error.message);
       throw error;
     }

@@ -2,7 +2,7 @@
 
 import type { OwnPlayerState } from "../../bridge/plugin-players.ts";
 import type { FrameMinute } from "../../bridge/worker-report.ts";
-import type { MarkerRequest, OnMarker } from "../players/player-markers.ts";
+import type { GroupOptions, MarkerRequest, OnMarker } from "../players/player-markers.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
 import type { PlayerOwner } from "../players/player-owner.ts";
 import type { PlayerUpdate, UpdateOptions } from "../players/player-update.ts";
@@ -34,11 +34,11 @@ export interface SessionPlayer {
   /** Ends the track as if it were over, so that its client continues with the next; after the updates before it. */
   skip(): Promise<void>;
   /**
-   * Replaces the markers of a group on the track that is loaded, at most 500 in all groups; they end with it. False,
+   * Replaces the markers of a group on the track that is loaded, at most 1,500 in all groups; they end with it. False,
    * without any effect, while none is loaded. Throws a RangeError for too many, or a position that is none. Each is
    * reported when it is passed, never within this call: docs/internals/markers.md.
    */
-  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker): boolean;
+  setMarkers(group: string, markers: readonly MarkerRequest[], onMarker: OnMarker, options?: GroupOptions): boolean;
   /** Sends the client where the player is. */
   sendPlayerUpdate(): void;
   /** The frame counts of that minute (epoch milliseconds / 60000), if the worker has reported them. */

@@ -3,15 +3,17 @@
 
 import type { OwnNodeEvent, ToldEvent } from "../../bridge/plugin-players.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { greediest } from "../../lib/greediest.ts";
-import type { Owner } from "../../lib/owners.ts";
+import { Counts } from "../../lib/counts.ts";
+import { moreThan, type Owner } from "../../lib/owners.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import type { InstalledPlugin } from "./installed-plugin.ts";
 
-/** Events that wait for one plugin. Beyond either bound the oldest of the owner with most of them is dropped. */
+/** Events that wait for one plugin. Beyond either bound the oldest of the owners with most of them are dropped. */
 const WAITING_MAX = 2000;
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+/** So much of the bounds is left then: each time costs, and many events in one moment must not hold up the thread. */
+const LEFT_SHARE = 0.9;
 /** An event without its tracks. */
 const EVENT_SIZE_BYTES = 500;
 /** Events of one message to its thread. */
@@ -77,7 +79,7 @@ class EventQueue {
   push(told: ToldEvent): void {
     this.#waiting.push(told);
     this.#sizeBytes += sizeOf(told);
-    while (this.#waiting.length > WAITING_MAX || this.#sizeBytes > WAITING_BYTES_MAX) this.#dropOne();
+    while (this.#waiting.length > WAITING_MAX || this.#sizeBytes > WAITING_BYTES_MAX) this.#dropOldest();
     if (!this.#isSending) void this.#send();
   }
 
@@ -91,12 +93,13 @@ class EventQueue {
     this.#sizeBytes = 0;
   }
 
-  #dropOne(): void {
+  #dropOldest(): void {
     const isFull = this.#waiting.length > WAITING_MAX;
-    const dropped = greediest(this.#waiting.toReversed(), ({ owner }) => owner, isFull ? undefined : sizeOf);
-    if (dropped === undefined) return;
-    this.#waiting = this.#waiting.filter((waiting) => waiting !== dropped);
-    this.#sizeBytes -= sizeOf(dropped);
+    const weightOf = isFull ? (): number => 1 : sizeOf;
+    const left = (isFull ? WAITING_MAX : WAITING_BYTES_MAX) * LEFT_SHARE;
+    const dropped = oldestOfGreediest(this.#waiting, { weightOf, left });
+    this.#waiting = this.#waiting.filter((told) => !dropped.has(told));
+    for (const told of dropped) this.#sizeBytes -= sizeOf(told);
     this.#onDropped("it does not take them fast enough, or its thread is lost");
   }
 
@@ -139,6 +142,37 @@ class EventQueue {
     const message = "events for a plugin dropped; perhaps more are until it has caught up";
     this.#logger.warn(message, { plugin: this.#plugin.name, reason });
   }
+}
+
+/** One after the other, each the oldest of the owner with most that are left, until all others weigh at most `left`. */
+function oldestOfGreediest(
+  waiting: readonly ToldEvent[],
+  { weightOf, left }: { readonly weightOf: (told: ToldEvent) => number; readonly left: number },
+): ReadonlySet<ToldEvent> {
+  const counts = new Counts();
+  const queues = new Map<string, { readonly owner: Owner; readonly own: ToldEvent[] }>();
+  let weight = 0;
+  for (const told of waiting) {
+    const { owner } = told;
+    weight += weightOf(told);
+    counts.addEach(owner, weightOf(told));
+    const queue = queues.get(owner.join("\n")) ?? { owner, own: [] };
+    queues.set(owner.join("\n"), queue);
+    queue.own.push(told);
+  }
+  const dropped = new Set<ToldEvent>();
+  while (weight > left) {
+    let greediest: { readonly owner: Owner; readonly own: ToldEvent[] } | undefined;
+    for (const queue of queues.values()) {
+      if (greediest === undefined || moreThan(queue.owner, greediest.owner, counts) > 0) greediest = queue;
+    }
+    const told = greediest?.own.shift();
+    if (told === undefined) break;
+    weight -= weightOf(told);
+    counts.addEach(told.owner, -weightOf(told));
+    dropped.add(told);
+  }
+  return dropped;
 }
 
 function sizeOf({ event }: ToldEvent): number {

@@ -35,10 +35,16 @@ export class PluginRest {
   /** All there are at this moment. */
   list(): readonly OfferedRoute[] {
     return this.#listPlugins().flatMap(({ runner, manifest }) => {
-      return (manifest?.routes ?? []).map((route, index) => ({
+      return (manifest?.routes ?? []).map((route) => ({
         manifest: route,
         serve: ({ signal, allowed, ...request }: ServedRequest) => {
-          const command = { type: "serve" as const, index, sources: allowed?.names, ...request };
+          const { method, path, access } = route;
+          const command = {
+            type: "serve" as const,
+            route: { method, path, access },
+            sources: allowed?.names,
+            ...request,
+          };
           return runner.request(command, { signal, timeoutMs: SERVE_TIMEOUT_MS });
         },
       }));

@@ -5,7 +5,6 @@ import type { BackendReport, PluginManifest, PluginSettings } from "../../bridge
 import type { Threads } from "../../control/workers/threads.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import {
   type PluginReplies,
@@ -286,7 +285,7 @@ export class PluginRunner {
   }
 
   async #drain(thread: PluginThread): Promise<void> {
-    await Promise.race([thread.quiet(), pause(this.#options.clock, DRAIN_MS)]);
+    await thread.drain(DRAIN_MS);
     await this.#end(thread, `the plugin ${this.#options.name} was replaced by a newer one`);
   }
 

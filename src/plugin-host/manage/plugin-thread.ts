@@ -36,7 +36,7 @@ const DISPOSE_TIMEOUT_MS = 1500;
 export type PluginRequest =
   Extract<
     PluginCommand,
-    { readonly type: "load" | "resolve" | "call" | "events" | ExtensionCommand["type"] }
+    { readonly type: "load" | "resolve" | "call" | "events" | "drain" | ExtensionCommand["type"] }
   > extends infer Command
     ? Command extends { readonly requestId: number }
       ? Omit<Command, "requestId">
@@ -82,6 +82,7 @@ export interface PluginReplies extends ExtensionReplies {
   readonly resolve: PluginLink;
   readonly call: PluginReturn;
   readonly events: EventsReply;
+  readonly drain: EventsReply;
 }
 
 export class PluginThread {
@@ -93,6 +94,7 @@ export class PluginThread {
   readonly #programs = new Set<number>();
   #onDisposed = (): void => undefined;
   #onQuiet = (): void => undefined;
+  #isListening = false;
 
   constructor(options: PluginThreadOptions, listener: PluginThreadListener) {
     const { name, entry, settings, threads, clock, logger } = options;
@@ -147,12 +149,24 @@ export class PluginThread {
     if (!this.#thread.isGone) this.#thread.thread.postMessage(command);
   }
 
-  /** Resolves when nothing that was asked is unanswered. */
-  async quiet(): Promise<void> {
-    if (this.#requests.count === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#onQuiet = resolve;
-    });
+  /**
+   * Resolves when nothing that was asked is unanswered and what its listeners have started has ended; then, or after
+   * `timeoutMs`, it can be closed.
+   */
+  async drain(timeoutMs: number): Promise<void> {
+    await Promise.race([this.#quiet(timeoutMs), pause(this.#options.clock, timeoutMs)]);
+  }
+
+  async #quiet(timeoutMs: number): Promise<void> {
+    if (this.#requests.count > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onQuiet = resolve;
+      });
+    }
+    if (!this.#isListening) return;
+    const { signal } = new AbortController();
+    // It may be lost, or closed, before it has answered.
+    await this.request({ type: "drain", owner: NODE }, { signal, timeoutMs }).catch(() => undefined);
   }
 
   /** Lets the plugin dispose of its resources, then ends it. Pending requests are rejected with `reason`. */
@@ -180,6 +194,7 @@ export class PluginThread {
         void this.#listener.onNamed(event.name).then((given) => this.send({ type: "options", given }));
         return;
       case "ready":
+        this.#isListening = event.manifest.isListening === true;
         if (this.#thread.onReady()) this.#listener.onReady(event.manifest);
         return;
       case "unusable":

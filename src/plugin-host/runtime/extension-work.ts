@@ -51,13 +51,18 @@ const STATUSES: Readonly<Record<SourceErrorKind, number>> = {
 
 type ExtendedHost = Pick<LivingHost<unknown>, "sources" | "modifiers" | "extensions">;
 
+interface WorkEnvironment {
+  readonly host: ExtendedHost;
+  readonly signal: AbortSignal;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
+}
+
 /** Rejects with whatever the plugin's code has thrown. */
-export function carryOutExtension(
-  command: ExtensionCommand,
-  { host, signal }: { readonly host: ExtendedHost; readonly signal: AbortSignal },
-): Promise<ExtensionReply> {
+export function carryOutExtension(command: ExtensionCommand, environment: WorkEnvironment): Promise<ExtensionReply> {
+  const { host, signal } = environment;
   if (command.type === "search") return search(command, host, signal);
-  return command.type === "lyrics" ? lyrics(command, host, signal) : serve(command, host, signal);
+  return command.type === "lyrics" ? lyrics(command, host, signal) : serve(command, environment);
 }
 
 /** The source whose tracks it is about, by which its requests leave; undefined: of no source. */
@@ -67,10 +72,11 @@ export function sourceOf(command: ExtensionCommand, { sources, extensions }: Ext
 }
 
 /** The name used in error messages. */
-export function nameOfExtension({ type, index }: ExtensionCommand, { extensions }: ExtendedHost): string {
-  const { searchProviders, lyricsProviders, routes } = extensions;
-  if (type === "search") return searchProviders[index]?.source ?? type;
-  return (type === "lyrics" ? lyricsProviders[index]?.name : routes[index]?.path) ?? type;
+export function nameOfExtension(command: ExtensionCommand, { extensions }: ExtendedHost): string {
+  const { type } = command;
+  if (type === "serve") return command.route.path;
+  const { searchProviders, lyricsProviders } = extensions;
+  return (type === "search" ? searchProviders[command.index]?.source : lyricsProviders[command.index]?.name) ?? type;
 }
 
 type CommandOf<Type extends ExtensionCommand["type"]> = Extract<ExtensionCommand, { readonly type: Type }>;
@@ -159,29 +165,32 @@ function isTime(ms: unknown): ms is number {
 }
 
 async function serve(
-  { index, segments, query, body }: CommandOf<"serve">,
-  { extensions }: ExtendedHost,
-  signal: AbortSignal,
+  { route: asked, segments, query, body }: CommandOf<"serve">,
+  { host, signal, hide }: WorkEnvironment,
 ): Promise<ServeReply> {
-  const route = extensions.routes[index];
+  const route = host.extensions.findRoute(asked);
   if (route === undefined) throw notThere("route");
   try {
     // Checked by the main thread with the route's own schemas.
     const request = { segments, query, body, signal } as RouteRequest;
-    return served(await route.handle(request));
+    return served(await route.handle(request), hide);
   } catch (error) {
     const kind = kindOf(error);
     if (kind === undefined) throw error;
-    return { kind: "served", status: STATUSES[kind], message: (error as Error).message }; // only an Error has a kind
+    return refused(STATUSES[kind], (error as Error).message, hide); // only an Error has a kind
   }
 }
 
+function refused(status: number, message: unknown, hide: WorkEnvironment["hide"]): ServeReply {
+  return { kind: "served", status, message: shortText(hide(String(message ?? ""))) };
+}
+
 /** Throws for what is not an answer. */
-function served(answer: RouteAnswer): ServeReply {
+function served(answer: RouteAnswer, hide: WorkEnvironment["hide"]): ServeReply {
   const { status = "json" in answer ? 200 : 204 } = answer;
   if ("message" in answer) {
     if (!isWithin(status, 400, 599)) throw new Error(`a route answered a message with the status ${status}`);
-    return { kind: "served", status, message: shortText(answer.message) };
+    return refused(status, answer.message, hide);
   }
   if (!("json" in answer)) {
     if (status !== 200 && status !== 204) throw new Error(`a route answered the status ${status} without JSON`);

@@ -13,7 +13,7 @@ import type {
   PluginReply,
   PluginReturn,
 } from "../../bridge/plugin-messages.ts";
-import type { EventsCommand } from "../../bridge/plugin-players.ts";
+import type { DrainCommand, EventsCommand } from "../../bridge/plugin-players.ts";
 import { toWireError, type WireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -49,7 +49,7 @@ const OPERATOR: Owner = ["operator"];
 type LoadCommand = Extract<PluginCommand, { readonly type: "load" }>;
 type ResolveCommand = Extract<PluginCommand, { readonly type: "resolve" }>;
 type CallCommand = Extract<PluginCommand, { readonly type: "call" }>;
-type WorkCommand = LoadCommand | ResolveCommand | CallCommand | ExtensionCommand | EventsCommand;
+type WorkCommand = LoadCommand | ResolveCommand | CallCommand | ExtensionCommand | EventsCommand | DrainCommand;
 
 interface PluginWorkerOptions {
   readonly host: Pick<LivingHost<unknown>, "sources" | "modifiers" | "calls" | "extensions" | "players">;
@@ -102,20 +102,24 @@ export class PluginWorker {
     if (command.type === "load") return this.#load(command, signal);
     if (command.type === "resolve") return this.#resolve(command, signal);
     if (command.type === "call") return this.#call(command, signal);
-    const { host } = this.#options;
+    const { host, hide } = this.#options;
     if (command.type === "events") {
       host.players.tell(command.events);
       return { kind: "told" };
     }
+    if (command.type === "drain") {
+      await host.players.quiet();
+      return { kind: "told" };
+    }
     const source = sourceOf(command, host);
     const route = source && this.#options.routeFor(source, command.type === "search" ? command.query : undefined);
-    return this.#run(route, () => carryOutExtension(command, { host, signal }));
+    return this.#run(route, () => carryOutExtension(command, { host, signal, hide }));
   }
 
   /** The name used in error messages. */
   #nameOf(command: WorkCommand): string {
     if (command.type === "call") return command.name;
-    if (command.type === "events") return command.type;
+    if (command.type === "events" || command.type === "drain") return command.type;
     return "source" in command ? command.source : nameOfExtension(command, this.#options.host);
   }
 

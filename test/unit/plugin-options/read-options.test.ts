@@ -119,6 +119,14 @@ test("texts are parsed to the types of the options", () => {
   });
 });
 
+test.each([0.1 + 0.2, 2 ** -20 / 3, 1e-300, Number.MIN_VALUE, 123_456_789_012_345_680_000, Number.MAX_VALUE])(
+  "the number %d is read as JavaScript writes it",
+  (value) => {
+    const schema = { any: { type: "number", meaning, min: 0, max: Number.MAX_VALUE } } as const;
+    expect(readOptions(schema, { any: String(value) }, { path: "x" }).values).toEqual({ any: value });
+  },
+);
+
 test("the texts of a list that has names are some of these, in any case, and others are refused by their place", () => {
   const schema: OptionSchema = { parts: { type: "texts", names: ["intro", "outro"], meaning } };
   const valid = readOptions(schema, { parts: ["INTRO", "", " outro"] }, { path: "plugins.x" });

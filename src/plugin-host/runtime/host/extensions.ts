@@ -1,7 +1,7 @@
 // Collects what a plugin offers besides sources, and checks it: the main thread trusts only what is valid. Plugin
 // thread.
 
-import type { ExtensionManifests } from "../../../bridge/plugin-extensions.ts";
+import type { ExtensionManifests, RouteManifest } from "../../../bridge/plugin-extensions.ts";
 import type {
   LyricsProvider,
   OptionSchema,
@@ -11,6 +11,7 @@ import type {
   Source,
 } from "../../../plugin-api/plugin.ts";
 import { RESERVED_SEGMENTS } from "../../../plugin-options/reserved-segments.ts";
+import { checkSchema } from "./check-schema.ts";
 
 const PROVIDERS_MAX = 20;
 const ROUTES_MAX = 100;
@@ -20,6 +21,7 @@ const NAME = /^[\w.-]{1,64}$/;
 const PLAYER_PATH = "/v4/sessions/:sessionId/players/:guildId";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const ACCESSES = ["client", "viewer", "known", "operator"];
+const DEFAULT_ACCESS = "operator";
 const PATH = /^(?:\/(?:[a-z0-9][a-z0-9._-]{0,39}|:[a-zA-Z]{1,40})){1,8}$/;
 const SUMMARY_LENGTH_MAX = 300;
 const NESTED_TYPES = ["group", "groups", "named"];
@@ -68,7 +70,7 @@ export class Extensions {
   }
 
   addRoute(route: PluginRoute): void {
-    const { method, path, summary, access = "operator", query = {}, body } = route;
+    const { method, path, summary, access = DEFAULT_ACCESS, query = {}, body } = route;
     const wrong = (what: string): Error => new Error(`addRoute: ${what}`);
     checkCount(this.routes, ROUTES_MAX, "routes");
     if (route.ofPlayer === undefined && RESERVED_SEGMENTS.has(this.#plugin))
@@ -77,13 +79,15 @@ export class Extensions {
     if (typeof path !== "string" || !PATH.test(path)) {
       throw wrong("a path has 1 to 8 segments, each a word in lower case or a parameter: /rooms/:room");
     }
-    if (route.ofPlayer !== undefined) checkPlayerRoute(path, route.ofPlayer, wrong);
+    if (route.ofPlayer !== undefined) this.#checkPlayerRoute(path, route.ofPlayer, wrong);
     const parameters = path.match(/:\w+/g) ?? [];
     if (new Set(parameters).size < parameters.length) throw wrong(`${path} names a parameter twice`);
     if (typeof summary !== "string" || summary === "" || summary.length > SUMMARY_LENGTH_MAX) {
       throw wrong(`the summary is a sentence of at most ${SUMMARY_LENGTH_MAX} characters`);
     }
     if (!ACCESSES.includes(access)) throw wrong(`access is one of ${ACCESSES.join(", ")}`);
+    checkSchema(query, "query", wrong);
+    if (body !== undefined) checkSchema(body, "body", wrong);
     const secret = Object.entries(query).find(([, { type }]) => type === "secret");
     if (secret !== undefined)
       throw wrong(`${secret[0]} must not be in the query, which is logged: move it to the body`);
@@ -101,24 +105,49 @@ export class Extensions {
     this.routes.push(route);
   }
 
+  #checkPlayerRoute(path: string, { needs, missingStatus }: PlayerRoute, wrong: (what: string) => Error): void {
+    if (!NEEDS.includes(needs)) throw wrong("ofPlayer.needs is session or player");
+    if (!MISSING_STATUSES.includes(missingStatus)) throw wrong("ofPlayer.missingStatus is 200 or 204");
+    if (PLAYER_SEGMENTS.includes(this.#plugin)) {
+      throw wrong(`/${this.#plugin} below players is the node's own; rename the plugin`);
+    }
+    // The paths of several plugins lie there.
+    if (path.split("/")[1] !== this.#plugin) throw wrong(`a path below players starts with /${this.#plugin}`);
+    if (/:(?:sessionId|guildId)\b/.test(path)) {
+      throw wrong("sessionId and guildId are parameters of every player's path");
+    }
+  }
+
+  /** `path`: the whole one. Undefined: there is none with that access. */
+  findRoute({ method, path, access }: Pick<RouteManifest, "method" | "path" | "access">): PluginRoute | undefined {
+    return this.routes.find((route) => {
+      return route.method === method && this.#pathOf(route) === path && (route.access ?? DEFAULT_ACCESS) === access;
+    });
+  }
+
+  #pathOf({ path, ofPlayer }: PluginRoute): string {
+    return `${ofPlayer === undefined ? `/v4/${this.#plugin}` : PLAYER_PATH}${path}`;
+  }
+
   /** For the main thread; without lists that are empty. */
   get manifests(): ExtensionManifests {
     const searchProviders = this.searchProviders.map(({ source, prefixes }) => ({ source, prefixes: [...prefixes] }));
     const lyricsProviders = this.lyricsProviders.map(({ name, sources }) => {
       return sources === undefined ? { name } : { name, sources: [...sources] };
     });
-    const routes = this.routes.map(
-      ({ method, path, summary, access = "operator", query = {}, body, isListBody, ofPlayer }) => ({
+    const routes = this.routes.map((route) => {
+      const { method, summary, access = DEFAULT_ACCESS, query = {}, body, isListBody, ofPlayer } = route;
+      return {
         method,
-        path: `${ofPlayer === undefined ? `/v4/${this.#plugin}` : PLAYER_PATH}${path}`,
+        path: this.#pathOf(route),
         summary,
         access,
         query: plainSchema(query),
         body: body && plainSchema(body),
         ...(isListBody === true && { isListBody }),
         ...(ofPlayer !== undefined && { ofPlayer: { needs: ofPlayer.needs, missingStatus: ofPlayer.missingStatus } }),
-      }),
-    );
+      };
+    });
     const lists = Object.entries({ searchProviders, lyricsProviders, routes });
     return Object.fromEntries(lists.filter(([, list]) => list.length > 0));
   }
@@ -126,15 +155,6 @@ export class Extensions {
 
 function checkCount(list: readonly unknown[], max: number, what: string): void {
   if (list.length >= max) throw new Error(`more than ${max} ${what}`);
-}
-
-function checkPlayerRoute(path: string, ofPlayer: PlayerRoute, wrong: (what: string) => Error): void {
-  const { needs, missingStatus } = ofPlayer;
-  if (!NEEDS.includes(needs)) throw wrong("ofPlayer.needs is session or player");
-  if (!MISSING_STATUSES.includes(missingStatus)) throw wrong("ofPlayer.missingStatus is 200 or 204");
-  const [, first = ""] = path.split("/");
-  if (PLAYER_SEGMENTS.includes(first)) throw wrong(`/${first} below players is the node's own; rename the path`);
-  if (/:(?:sessionId|guildId)\b/.test(path)) throw wrong("sessionId and guildId are parameters of every player's path");
 }
 
 /** The parameters of a path have the same shape, whatever their names are. */

@@ -1,6 +1,7 @@
 // What a plugin does with sessions and players: its listeners, the handles of players, and events for clients. Checks
 // what the plugin passes, which may be anything. Plugin thread; one for each life of a plugin.
 
+import { MARKERS_MAX } from "../../../bridge/markers.ts";
 import {
   OWN_EVENT_TYPES,
   type OwnGuildState,
@@ -30,6 +31,9 @@ import { toSourceTrack } from "../written-answer.ts";
 
 const LISTENERS_MAX = 20;
 const EVENT_TYPE = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
+const GUILD_ID = /^-?\d{1,20}$/;
+/** The node's own are shorter. */
+const SESSION_ID_LENGTH_MAX = 100;
 const EVENT_LENGTH_MAX = 64 * 1024;
 const KEPT_LENGTH_MAX = 4096;
 const NOTE_LENGTH_MAX = 1024;
@@ -50,6 +54,8 @@ export interface HostPlayersOptions {
 export class HostPlayers {
   readonly #options: HostPlayersOptions;
   readonly #listeners: Listener[] = [];
+  /** What they have started and has not ended; none of it rejects. */
+  readonly #running = new Set<Promise<void>>();
 
   constructor(options: HostPlayersOptions) {
     this.#options = options;
@@ -73,15 +79,24 @@ export class HostPlayers {
       for (const listener of this.#listeners) {
         const work = { depth: 1, owners: new Owners(owner), route: undefined };
         // A listener may be an async function, whatever its type says.
-        runWork(work, async () => listener(told)).catch((error: unknown) => {
-          this.#options.log.error("a listener failed: unexpected error in its plugin", { event: event.type, error });
-        });
+        const running = runWork(work, async () => listener(told))
+          .catch((error: unknown) => {
+            this.#options.log.error("a listener failed: unexpected error in its plugin", { event: event.type, error });
+          })
+          .finally(() => this.#running.delete(running));
+        this.#running.add(running);
       }
     }
   }
 
+  /** Resolves when what the listeners have started so far has ended, which may be never. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  /** Throws an Error for what are no ids. */
   handle(sessionId: string, guildId: string): PlayerHandle {
-    const of = { sessionId: String(sessionId), guildId: String(guildId) };
+    const of = checkedIds({ sessionId, guildId }, (what) => new Error(`player: ${what}`));
     const { ask } = this.#options;
     return {
       ...of,
@@ -106,8 +121,17 @@ export class HostPlayers {
     const plain = plainJson(members, EVENT_LENGTH_MAX) as JsonMembers; // of members
     const own = OWN_MEMBERS.find((name) => Object.hasOwn(plain, name));
     if (own !== undefined) throw wrong(`the member ${own} is the node's own`);
-    this.#options.send({ sessionId: String(sessionId), guildId: String(guildId), eventType: type, members: plain });
+    this.#options.send({ ...checkedIds({ sessionId, guildId }, wrong), eventType: type, members: plain });
   }
+}
+
+function checkedIds(
+  { sessionId, guildId }: Pick<ClientEvent, "sessionId" | "guildId">,
+  wrong: (what: string) => Error,
+): Pick<SentEvent, "sessionId" | "guildId"> {
+  if (typeof sessionId !== "string" || sessionId.length > SESSION_ID_LENGTH_MAX) throw wrong("sessionId is a text");
+  if (typeof guildId !== "string" || !GUILD_ID.test(guildId)) throw wrong("guildId is a text of 1 to 20 digits");
+  return { sessionId, guildId };
 }
 
 function toldEvent(event: OwnNodeEvent): NodeEvent {
@@ -132,7 +156,9 @@ function playedTrack(track: Track): PlayedTrack {
 }
 
 function checkedMarkers(markers: readonly TrackMarker[]): TrackMarker[] {
-  if (!Array.isArray(markers)) throw new Error("setMarkers: markers is a list");
+  if (!Array.isArray(markers) || markers.length > MARKERS_MAX) {
+    throw new Error(`setMarkers: markers is a list of at most ${MARKERS_MAX}`);
+  }
   return markers.map(({ positionMs, skipToMs, note = null }: TrackMarker) => {
     const times = skipToMs === undefined ? [positionMs] : [positionMs, skipToMs];
     if (!times.every(isTime)) throw new Error("setMarkers: positions are milliseconds of track time, 0 or more");

@@ -17,16 +17,19 @@ let server: ApiServer;
 let keys: KeyRing;
 let allowedNames: readonly string[] | undefined;
 let isOn = true;
+/** Beside those of the plugin. */
+let more: ReturnType<PluginRestControl["list"]> = [];
 let lines = "";
 
 beforeEach(async () => {
   isOn = true;
+  more = [];
   lines = "";
   bench = await PluginBench.start(extendedPlugin);
   keys = new KeyRing(systemClock);
   server = await ApiServer.start({
     keys,
-    pluginRest: { list: () => (isOn ? offered() : []) },
+    pluginRest: { list: () => (isOn ? [...offered(), ...more] : []) },
     logger: createLogger((_level, message, fields) => {
       lines += `${message} ${JSON.stringify(fields)}\n`;
     }),
@@ -151,6 +154,10 @@ describe("a route below players", () => {
     expect(await missing("PUT", "gone", "7", body)).toEqual([404, "Session not found"]);
     expect(await missing("PUT", sessionId, "7", body)).toEqual([404, "Player not found"]);
     expect((await missing("PUT", sessionId, "seven", body))[0]).toBe(400);
+    expect((await missing("PUT", "gone", "7", { body: "[", headers: { "content-type": "application/json" } }))[0]).toBe(
+      400,
+    );
+    expect((await missing("PUT", "gone", "7", { body: { tags: [] } }))[0]).toBe(400);
     expect(await missing("DELETE", "gone", "7")).toEqual([200, undefined]);
   });
 
@@ -195,10 +202,25 @@ describe("paths", () => {
     expect((await server.request("GET", "/v4/other/x", { password: null })).status).toBe(404);
   });
 
+  test("a method that several routes of a path take is named once", async () => {
+    const rooms = offered().filter(({ manifest }) => manifest.path.endsWith("/rooms/:room"));
+    more = rooms.map((route) => ({ ...route, manifest: { ...route.manifest, path: `${ROOMS}/:other` } }));
+    expect((await ask("OPTIONS", "/a")).headers.allow).toBe("DELETE,GET,HEAD,PUT,OPTIONS");
+  });
+
   test("a plugin that is off has no routes", async () => {
     isOn = false;
     expect((await ask("GET", "/a")).status).toBe(404);
     expect((await server.request("GET", "/v4/openapi.json")).json.paths[`${ROOMS}/{room}`]).toBeUndefined();
+  });
+
+  test("one whose description cannot be made is no trouble to others", async () => {
+    const [first] = offered();
+    if (first === undefined) throw new Error("the plugin has no routes");
+    const query = { a: { type: "choice" } } as never; // which no plugin could add
+    more = [{ ...first, manifest: { ...first.manifest, path: "/v4/other/x", query } }];
+    expect((await ask("GET", "/a")).status).toBe(200);
+    expect((await server.request("GET", "/nothing")).status).toBe(404);
   });
 
   test("the first segments of the node's paths are reserved", async () => {

@@ -129,8 +129,32 @@ describe("wishes", () => {
     const own = { plugin: "skipper", type: "markerPassed", guildId: GUILD, playId };
     expect(told).toMatchObject([
       { ...own, note: "one", outcome: "reached", owner: ["address test", "address test, user 42"] },
-      { ...own, note: null, outcome: "removed" },
     ]);
+  });
+
+  test("markers with their notes are memory of the session until they are replaced, or their track ends", async () => {
+    await watched.play(TRACK);
+    const { memory } = watched.session;
+    const before = memory.usedBytes;
+    const set = (count: number): Promise<unknown> => {
+      const markers = Array.from({ length: count }, (_, positionMs) => ({ positionMs, note: "x".repeat(1000) }));
+      return wish({ kind: "setMarkers", playId: watched.playId, markers });
+    };
+    await set(2);
+    expect(memory.usedBytes).toBeGreaterThan(before + 2000);
+    await set(0);
+    expect(memory.usedBytes).toBe(before);
+    await set(1501);
+    expect(memory.usedBytes).toBe(before);
+    await watched.play(TRACK);
+    await set(3);
+    await set(1);
+    const onTrack = memory.usedBytes;
+    await watched.play(TRACK);
+    expect(memory.usedBytes).toBeLessThanOrEqual(onTrack - 1000);
+    expect(memory.usedBytes).toBe(before);
+    memory.take(memory.limitBytes - memory.usedBytes - 1000, "a test");
+    expect(await set(1)).toMatch(/needs .* of memory for a plugin's markers/);
   });
 
   test("too many markers are refused with the reason", async () => {
@@ -176,6 +200,17 @@ describe("wishes", () => {
     await watched.destroy();
     expect(await wish({ kind: "state" })).toEqual({ kept: undefined, player: undefined });
     expect(watched.session.memory.usedBytes).toBe(before);
+  });
+
+  test("where memory is used up, a value can be replaced by one that is not larger", async () => {
+    const { memory } = watched.session;
+    await wish({ kind: "keep", json: "12345" });
+    memory.take(memory.limitBytes - memory.usedBytes, "a test");
+    expect(await wish({ kind: "keep", json: "54321" })).toBe(true);
+    expect(await wish({ kind: "keep", json: "123456" })).toMatch(/needs .* of memory/);
+    expect(await wish({ kind: "state" })).toMatchObject({ kept: 54_321 });
+    await wish({ kind: "keep", json: "1" });
+    expect(memory.limitBytes - memory.usedBytes).toBe(8);
   });
 
   test("the events of a plugin reach its client, later if it is away, as events of their own types", async () => {

@@ -90,7 +90,7 @@ test("events wait while the thread has not taken those before, and arrive in the
   expect(lines).toEqual([]);
 });
 
-test("while a thread takes none, the oldest of the client with most are dropped, with one line in the log", async () => {
+test("while a thread takes none, the oldest of the clients with most are dropped together, with one line in the log", async () => {
   create();
   tell(1, 1);
   await settle();
@@ -99,9 +99,21 @@ test("while a thread takes none, the oldest of the client with most are dropped,
   await thread().reply({ kind: "told" });
   for (let batch = 0; batch < 20; batch++) await thread().reply({ kind: "told" });
   const numbers = told();
-  expect(numbers).toHaveLength(1 + 2000);
-  expect(numbers.slice(0, 3)).toEqual([1, 10_001, 12]);
+  expect(numbers).toHaveLength(2 + 2009 - 201);
+  expect(numbers.slice(0, 3)).toEqual([1, 10_001, 203]);
   expect(lines).toEqual(["events for a plugin dropped; perhaps more are until it has caught up"]);
+});
+
+test("clients with equally many lose equally many", async () => {
+  create();
+  tell(1, 1);
+  await settle();
+  tell(10_001, 500, ["key other"]);
+  for (let number = 0; number < 1501; number++) tell(number + 2, 1, [`key ${number % 2}`]);
+  for (let batch = 0; batch < 20; batch++) await thread().reply({ kind: "told" });
+  const numbers = told();
+  expect(numbers.filter((number) => number > 10_000)).toHaveLength(500);
+  expect(numbers.slice(501, 503)).toEqual([203, 204]);
 });
 
 test("large tracks of one client do not push out the events of others", async () => {

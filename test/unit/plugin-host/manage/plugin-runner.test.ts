@@ -417,6 +417,23 @@ describe("reloading a plugin", () => {
     expect(threads.last.all("load")).toHaveLength(0);
   });
 
+  test("a reload lets the listeners of the old thread end what they have started", async () => {
+    const listening = manifestOf("songs", { isListening: true });
+    const asked = ask();
+    await threads.last.ready(listening);
+    const [before] = threads.started;
+    await before?.reply();
+    await asked;
+    const reloaded = runner.reload();
+    await threads.last.ready(listening);
+    await reloaded;
+    await settle();
+    expect([before?.all("drain").length, before?.isEnded]).toEqual([1, false]);
+    await before?.reply({ kind: "told" });
+    await settle();
+    expect(before?.isEnded).toBe(true);
+  });
+
   test("a reload gives the old thread 20 s to finish", async () => {
     await run();
     const [before] = threads.started;

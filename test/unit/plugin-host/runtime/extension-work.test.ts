@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { definePlugin, type Plugin, type PluginHost } from "../../../../src/plugin-api/plugin.ts";
+import { definePlugin, type Plugin, type PluginHost, SourceError } from "../../../../src/plugin-api/plugin.ts";
 import { readPart } from "../../../../src/track/written-tracks.ts";
 import { extendedPlugin } from "../../../support/extended-plugin.ts";
 import { PluginBench, troubleWith } from "../../../support/plugin-bench.ts";
@@ -101,6 +101,32 @@ describe("a route", () => {
   });
 });
 
+test("a route that another version of the plugin does not have, or only for others, is not served", async () => {
+  const ask = (path: string, request?: object) => troubleWith(bench.serve(`/v4/extended/rooms${path}`, request));
+  const gone = { code: "plugin-lost", message: expect.stringContaining("no longer has this route") };
+  expect(await ask("")).toMatchObject(gone);
+  expect(await ask("/:room", { method: "POST" })).toMatchObject(gone);
+  expect(await ask("/:room", { method: "PUT", access: "client" })).toMatchObject(gone);
+});
+
+test("the messages of a route are cut, and have no secret of the plugin", async () => {
+  const config = { key: { type: "secret", meaning: "key of the site" } } as const;
+  const setup = (host: PluginHost): void => {
+    const rest = { method: "GET", summary: "x" } as const;
+    const message = `/api/hunter2-key/tracks failed ${"x".repeat(5000)}`;
+    host.addRoute({ ...rest, path: "/a", handle: async () => ({ status: 409, message }) });
+    host.addRoute({ ...rest, path: "/b", handle: () => Promise.reject(new SourceError("busy", message)) });
+  };
+  const plugin = definePlugin({ name: "odd", version: "1.0.0", apiVersion: 1, config, setup });
+  const secretive = await PluginBench.start(plugin, { options: { key: "hunter2-key" } });
+  for (const path of ["/v4/odd/a", "/v4/odd/b"]) {
+    const { message } = await secretive.serve(path);
+    expect(message).toMatch(/^\/api\/<redacted>\/tracks failed x+$/);
+    expect(message).toHaveLength(4096);
+  }
+  secretive.close();
+});
+
 describe("registering", () => {
   const handle = async () => ({ json: null });
   const route = { method: "GET", path: "/a", summary: "x", handle } as const;
@@ -143,6 +169,43 @@ describe("registering", () => {
     ["lyrics without a name", (host: PluginHost) => host.addLyricsProvider({ name: "", load }), "a name of 1 to 64"],
   ])("%s is refused with its reason", async (_what, setup, reason) => {
     await expect(start(setup)).rejects.toThrow(reason);
+  });
+
+  const knot: Record<string, unknown> = { type: "groups", meaning: "x" };
+  knot.members = { knot };
+
+  test.each<[string, unknown, string]>([
+    ["that is none", 7, "query is an object"],
+    ["of an unknown type", { a: { type: "string", meaning: "x" } }, "query.a: the type is one of text, secret"],
+    ["with an option that is none", { a: null }, "query.a: the type is one of"],
+    ["without a meaning", { a: { type: "text" } }, "query.a: meaning is a text"],
+    ["with a choice of nothing", { a: { type: "choice", meaning: "x" } }, "query.a: names is a list of texts"],
+    ["with names that are none", { a: { type: "texts", meaning: "x", names: [1] } }, "query.a: names is a list"],
+    ["without bounds", { a: { type: "integer", meaning: "x", max: 1 } }, "query.a: min and max are finite"],
+    ["without an end", { a: { type: "number", meaning: "x", min: 0, max: 1 / 0 } }, "query.a: min and max are finite"],
+    ["with a wrong default", { a: { type: "texts", meaning: "x", default: 5 } }, "query.a: the default"],
+    ["without members", { a: { type: "group", meaning: "x" } }, "query.a is an object"],
+    ["that contains itself", { knot }, "query.knot.knot contains itself"],
+    [
+      "with too many options",
+      Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`a${index}`, { type: "flag", meaning: "x" }])),
+      "query has more than 500 options",
+    ],
+  ])("a schema %s is refused with the place that is wrong", async (_what, schema, reason) => {
+    const wrong = { ...route, query: schema } as never; // a plugin may be JavaScript
+    await expect(start((host) => host.addRoute(wrong))).rejects.toThrow(`addRoute: ${reason}`);
+    const inBody = { ...route, method: "PUT", body: schema } as never;
+    await expect(start((host) => host.addRoute(inBody))).rejects.toThrow(reason.replace("query", "body"));
+  });
+
+  test.each(["/b/c", "/:any/c", "/oddly"])("the path %s below players is not the plugin's", async (path) => {
+    const ofPlayer = { needs: "session" } as const;
+    await expect(start((host) => host.addRoute({ ...route, path, ofPlayer }))).rejects.toThrow(
+      "addRoute: a path below players starts with /odd",
+    );
+    const setup = (host: PluginHost) => host.addRoute({ ...route, path: "/odd/c", ofPlayer });
+    expect((await start(setup)).manifest.routes).toHaveLength(1);
+    await expect(start(setup, "lyrics")).rejects.toThrow("/lyrics below players is the node's own; rename the plugin");
   });
 
   test("a plugin cannot have routes where the node has its own", async () => {

@@ -66,6 +66,23 @@ describe("listeners", () => {
     expect(lines).toEqual(Array(2).fill("a listener failed: unexpected error in its plugin"));
   });
 
+  test("what listeners have started is waited for, whether it fails or not", async () => {
+    const events: string[] = [];
+    let fail: (error: Error) => void = () => undefined;
+    const gate = new Promise<void>((_resolve, reject) => {
+      fail = reject;
+    });
+    players.addListener(() => gate);
+    players.tell([{ event: { type: "playerCreated", ...PLAYER }, owner: OWNER }]);
+    const quiet = players.quiet().then(() => events.push("quiet"));
+    await settle();
+    expect(events).toEqual([]);
+    fail(new Error("a bug"));
+    await quiet;
+    await players.quiet();
+    expect(events).toEqual(["quiet"]);
+  });
+
   test("more than twenty are refused", () => {
     for (let count = 0; count < 20; count++) players.addListener(() => undefined);
     expect(() => players.addListener(() => undefined)).toThrow("more than 20 listeners");
@@ -121,6 +138,12 @@ describe("the handle of a player", () => {
     expect(wishes).toEqual([]);
   });
 
+  test("refuses more markers than a track can have", async () => {
+    const markers = Array.from({ length: 1501 }, (_, positionMs) => ({ positionMs }));
+    await expect(players.handle("s", "7").setMarkers(1, markers)).rejects.toThrow("a list of at most 1500");
+    expect(wishes).toEqual([]);
+  });
+
   test.each<PlayerChange>([{ positionMs: -1 }, { volume: 1001 }, { volume: 0.5 }, { isPaused: "yes" as never }])(
     "refuses the change %j",
     async (change) => {
@@ -128,6 +151,12 @@ describe("the handle of a player", () => {
       expect(wishes).toEqual([]);
     },
   );
+
+  test("is not for what are no ids", () => {
+    expect(() => players.handle("s", "")).toThrow("player: guildId is a text of 1 to 20 digits");
+    expect(() => players.handle(7 as never, "7")).toThrow("player: sessionId is a text");
+    expect(players.handle("s", "-7")).toMatchObject({ guildId: "-7" });
+  });
 
   test("refuses to keep what is large", async () => {
     await expect(players.handle("s", "7").keep("x".repeat(4095))).rejects.toThrow("at most 4096 characters");
@@ -143,6 +172,10 @@ describe("events for clients", () => {
   });
 
   test.each<[string, Partial<ClientEvent>]>([
+    ["for no guild", { guildId: "seven" }],
+    ["for a long guild", { guildId: "7".repeat(21) }],
+    ["for no session", { sessionId: undefined as never }],
+    ["for a long session", { sessionId: "s".repeat(101) }],
     ["of the node", { type: "TrackEndEvent" }],
     ["of lyrics", { type: "LyricsLineEvent" }],
     ["that is no name", { type: "a b" }],
