@@ -15,7 +15,10 @@ const SEPARATOR = /\s+[-–—|]\s+/;
 /** What to ask for. */
 export interface WantedSong {
   readonly title: string;
+  /** One name, with or without commas (`Tyler, The Creator`), or several. */
   readonly artist: string;
+  /** The artist up to the first comma: the first of several names, or a part of one. */
+  readonly firstName: string;
   readonly album: string | undefined;
   /** Undefined: not known. */
   readonly lengthMs: number | undefined;
@@ -36,7 +39,7 @@ export function wantedSong({ title, author = "", lengthMs, isStream, ...track }:
   };
   if ([wanted.title, wanted.artist].some((text) => text === "" || UNKNOWN.test(text))) return undefined;
   const album = trimmedText(track.fields?.albumName) ?? trimmedText(track.pluginInfo?.albumName);
-  return { ...wanted, album: album?.slice(0, TEXT_LENGTH_MAX), lengthMs };
+  return { ...wanted, firstName: firstNameOf(wanted.artist), album: album?.slice(0, TEXT_LENGTH_MAX), lengthMs };
 }
 
 /** The parts of a title between dashes and bars, without those that say nothing about the song. */
@@ -52,8 +55,11 @@ function cleanedArtist(author: string): string {
     .slice(0, TEXT_LENGTH_MAX)
     .replace(/\s+-\s+Topic$/i, "")
     .replace(/\s*(?:VEVO|Official)$/, "");
-  const [first = ""] = text.replace(FEATURING, "").split(/\s*[,;]\s*/);
-  return first.trim();
+  return text.replace(FEATURING, "").trim();
+}
+
+function firstNameOf(artist: string): string {
+  return artist.split(/\s*[,;]/).find((name) => name !== "") ?? artist;
 }
 
 /** "Official Video", "feat. somebody", "2011 Remaster". */
@@ -65,6 +71,6 @@ function isEmpty(text: string): boolean {
 function isNamed(part: string, artist: string): boolean {
   const names = joinedNamesOf(artist);
   if (joinedNamesOf(part).some((name) => names.includes(name))) return true;
-  const words = artistWordsOf(artist);
+  const words = artistWordsOf(firstNameOf(artist));
   return words.length > 0 && artistWordsOf(part).every((word) => words.includes(word));
 }
