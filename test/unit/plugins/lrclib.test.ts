@@ -110,7 +110,7 @@ describe("asking", () => {
     site.entries[0] = lrclibEntry(1, { ...site.entries[0], ...plain });
     site.entries.push(lrclibEntry(21, { trackName: "First Light", duration: 200, syncedLyrics: "[00:01.00] timed" }));
     expect((await bench.lyrics(TRACK))?.lines).toMatchObject([{ line: "timed" }]);
-    site.entries[2] = lrclibEntry(22, { trackName: "First Light", duration: 200, plainLyrics: "another", ...plain });
+    site.entries[2] = lrclibEntry(22, { trackName: "First Light", duration: 200, ...plain, plainLyrics: "another" });
     expect(await bench.lyrics({ ...TRACK, lengthMs: 200_000 })).toMatchObject({ text: "without times", lines: null });
   });
 
