@@ -15,8 +15,6 @@ import type { QueryParameter, RestAnswer, RestRequest, RestRoute } from "./route
 import { readGuildId, visibleSession } from "./session-routes.ts";
 
 const BODY_LENGTH_MAX = 64 * 1024;
-/** For the query of every route: see docs/reference/rest.md. */
-const TRACE = "trace";
 
 type Context = Pick<ApiContext, "pluginRest" | "sessions">;
 type OfferedRoute = ReturnType<ApiContext["pluginRest"]["list"]>[number];
@@ -109,11 +107,10 @@ async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, c
   const { ofPlayer } = manifest;
   const segments = ofPlayer === undefined ? request.segments : playerSegments(request, ofPlayer, context);
   if (typeof segments === "number") return { kind: "empty", status: segments };
-  const query = Object.fromEntries([...request.query].filter(([name]) => name !== TRACE || name in manifest.query));
-  const checkedQuery = checked(manifest.query, query, "query");
+  const query = checked(manifest.query, Object.fromEntries(request.query), "query");
   const body = manifest.body === undefined ? {} : checkedBody(manifest.body, bodyOf(manifest, request));
   const allowed = allowedSources(identity);
-  const reply = await serve({ segments, query: checkedQuery, body, owner, signal, allowed });
+  const reply = await serve({ segments, query, body, owner, signal, allowed });
   if (reply.message !== undefined) throw new ApiError(reply.status, reply.message);
   if (reply.json === undefined) return { kind: "empty", status: reply.status };
   return { kind: "json", value: reply.json, status: reply.status };
@@ -150,9 +147,9 @@ function checkedBody(schema: OptionSchema, body: JsonObject): object {
   return checked(schema, treeOf(body), "body");
 }
 
-/** Throws a 400 that names what is wrong. */
+/** Without what is unknown. Throws a 400 that names what is wrong. */
 function checked(schema: OptionSchema, tree: PlainTree, path: string): object {
-  const { values, problems = [] } = readOptions(schema, tree, { path });
+  const { values, problems = [] } = readOptions(schema, tree, { path, isUnknownIgnored: true });
   if (values === undefined) throw new ApiError(400, problems.join("; "));
   return values;
 }
@@ -193,7 +190,6 @@ function schemaOf(members: OptionSchema): Record<string, unknown> {
   return {
     type: "object",
     properties: Object.fromEntries(entries.map(([name, option]) => [name, memberSchema(option)])),
-    additionalProperties: false,
     ...(required.length > 0 && { required }),
   };
 }
