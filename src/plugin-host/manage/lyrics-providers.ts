@@ -120,8 +120,11 @@ export class LyricsProviders {
       return { lyrics };
     } catch (error) {
       signal.throwIfAborted();
-      // That is an answer: it has none for this track.
-      if (error instanceof NodeError && error.fault === "caller") return {};
+      if (error instanceof NodeError && error.fault === "caller") {
+        // That is an answer: it has none for this track.
+        this.#options.logger.debug(`lyrics: ${name} refuses a track`, { reason: error.message });
+        return {};
+      }
       this.#warn(`lyrics: ${name} failed`, error);
       return { failure: error };
     }

@@ -114,7 +114,7 @@ test("where one of them has none, there are none, and so where one refuses the t
     await (reply === undefined ? home.reply({ kind: "lyrics", lyrics: undefined }) : home.replyError(reply));
     await bench.threadOf("first").replyError(new NodeError("site-busy", "down"));
     expect(await found).toBeUndefined();
-    expect(lines).toEqual(["warn lyrics: first failed: down"]);
+    expect(lines.filter((line) => line.startsWith("warn"))).toEqual(["warn lyrics: first failed: down"]);
     await bench.plugins.close();
   }
 });
