@@ -24,9 +24,9 @@ export interface WantedSong {
   readonly lengthMs: number | undefined;
 }
 
-/** Undefined where the track names no song: a stream, or nothing to look for. */
+/** Undefined where the track names no song that others may know: a stream, a file of this machine, spoken text. */
 export function wantedSong({ title, author = "", lengthMs, isStream, ...track }: SourceTrack): WantedSong | undefined {
-  if (isStream === true) return undefined;
+  if (isStream === true || !isOfWeb(track)) return undefined;
   const parts = partsOf(title);
   const uploader = cleanedArtist(author);
   const own = parts.findIndex((part) => isNamed(part, uploader));
@@ -40,6 +40,11 @@ export function wantedSong({ title, author = "", lengthMs, isStream, ...track }:
   if ([wanted.title, wanted.artist].some((text) => text === "" || UNKNOWN.test(text))) return undefined;
   const album = trimmedText(track.fields?.albumName) ?? trimmedText(track.pluginInfo?.albumName);
   return { ...wanted, firstName: firstNameOf(wanted.artist), album: album?.slice(0, TEXT_LENGTH_MAX), lengthMs };
+}
+
+/** What has another `uri` than a web page is a file's path, or made here. */
+function isOfWeb({ uri }: Pick<SourceTrack, "uri">): boolean {
+  return !uri || /^https?:/i.test(uri);
 }
 
 /** The parts of a title between dashes and bars, without those that say nothing about the song. */

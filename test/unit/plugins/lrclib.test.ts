@@ -5,8 +5,10 @@ import type { PlainTree } from "../../../src/lib/plain-tree.ts";
 import type { SourceTrack } from "../../../src/plugin-api/plugin.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
+import { buildTrack } from "../../support/track-builder.ts";
 
 const TRACK: SourceTrack = { identifier: "1", title: "First Light", author: "Mira Vale", lengthMs: 201_400 };
+const SONG = { title: "First Light", author: "Mira Vale", length: 201_400 };
 const closing: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -132,6 +134,17 @@ describe("asking", () => {
     const track = { identifier: "1", title: "Low Tide", author: "Mira Vale", lengthMs: 120_000 };
     expect(await bench.lyrics(track)).toBeUndefined();
     expect(askedFor(site)).toEqual(["get"]);
+  });
+
+  test("nothing is asked for a local file or spoken text", async () => {
+    const { site, bench } = await stand();
+    for (const uri of ["/music/First Light.mp3", "music/a.mp3", "C:\\a.mp3", "file:///a.mp3", "ftts://First%20Light"]) {
+      expect(await bench.lyrics(buildTrack({ ...SONG, uri }).encoded)).toBeUndefined();
+    }
+    expect(site.requests()).toEqual([]);
+    for (const uri of ["https://songs.example/1", null]) {
+      expect(await bench.lyrics(buildTrack({ ...SONG, uri }).encoded)).toBeDefined();
+    }
   });
 
   test("nothing is asked for a stream or a track without an artist", async () => {
