@@ -243,7 +243,7 @@ async function buildParts(
   plugins.loader = tracks;
   const provided = { plugins: () => plugins.working, loader: tracks };
   const searches = new SearchProviders(provided);
-  const lyrics = new LyricsProviders({ ...provided, order: lyricsOrderOf(config), logger });
+  const lyrics = new LyricsProviders({ ...provided, order: lyricsOrderOf(config), clock, logger });
   const mirrors = new Mirrors({
     loader: tracks,
     links: plugins,

@@ -53,6 +53,7 @@ const LYRICS = {
   Metadata: { IsSynced: true },
   Lyrics: [
     { Text: "First line", Start: 15_000_000 },
+    { Text: "without a time" },
     { Text: "Second line", Start: 65_000_000 },
   ],
 };

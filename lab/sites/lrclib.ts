@@ -1,5 +1,6 @@
 // A fake LRCLIB: exact requests and searches over made-up entries, whose shape is that of the fact sheet of the
-// sources, section 6. Titles compare without case, as the site's do. Runs in the process that starts it.
+// sources, section 6. Titles compare without case, as the site's do; a
+// search also finds a part of them. Runs in the process that starts it.
 
 import { type SiteAnswer, type SiteFault, type SiteRequest, SiteServer } from "./site-server.ts";
 
@@ -49,10 +50,13 @@ export class LrclibSite {
   }
 
   answer({ path, query }: SiteRequest): SiteAnswer | undefined {
-    const matches = (member: string, name: string) => (entry: LrclibEntry) =>
-      query.get(name) === null || String(entry[member]).toLowerCase() === query.get(name)?.toLowerCase();
+    const isSearch = path === "/api/search";
+    const matches = (member: string, name: string) => (entry: LrclibEntry) => {
+      const [text, asked] = [String(entry[member]).toLowerCase(), query.get(name)?.toLowerCase() ?? ""];
+      return asked === "" || (isSearch ? text.includes(asked) : text === asked);
+    };
     const found = this.entries.filter(matches("trackName", "track_name")).filter(matches("artistName", "artist_name"));
-    if (path === "/api/search") return { json: found };
+    if (isSearch) return { json: found };
     if (path !== "/api/get") return undefined;
     const seconds = Number(query.get("duration") ?? Number.NaN);
     const exact = found.find(({ duration }) => !(Math.abs(Number(duration) - seconds) > EXACT_SECONDS));

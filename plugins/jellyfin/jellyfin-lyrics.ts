@@ -10,12 +10,12 @@ import { JELLYFIN, TICKS_PER_MS } from "./jellyfin-answers.ts";
 export function readLyrics(answer: Members, server: string): Lyrics | undefined {
   const items = itemsOf(answer.Lyrics);
   if (items.length === 0) return undefined;
-  const lines = items.map(({ Start, Text }) => ({
-    timestampMs: (amountOf(Start) ?? 0) / TICKS_PER_MS,
-    line: textOf(Text) ?? "",
-  }));
+  const lines = items.map(({ Start, Text }) => {
+    const ticks = amountOf(Start);
+    return { timestampMs: ticks === undefined ? undefined : ticks / TICKS_PER_MS, line: textOf(Text) ?? "" };
+  });
   const offsetMs = (numberOf(objectOf(answer.Metadata)?.Offset) ?? 0) / TICKS_PER_MS;
-  const isSynced = items.some(({ Start }) => amountOf(Start) !== undefined);
+  const isSynced = lines.some(({ timestampMs }) => timestampMs !== undefined);
   return {
     sourceName: JELLYFIN,
     provider: server,

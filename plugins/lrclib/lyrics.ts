@@ -1,5 +1,5 @@
-// Lyrics from LRCLIB (https://lrclib.net/docs): the exact entry first, then a search, whose interface is overloaded at
-// times. What is found is cached, and so is that nothing is. Plugin thread.
+// Lyrics from LRCLIB (https://lrclib.net/docs): the exact entry first, then, where it has no times, a search, whose
+// interface is overloaded at times. What is found is cached, and so is that nothing is. Plugin thread.
 
 import {
   type Backend,
@@ -14,11 +14,13 @@ import { chooseEntry, type LyricsEntry, lyricsOf, readEntries, readEntry } from 
 import type { LRCLIB_MANIFEST } from "./manifest.ts";
 import { type WantedSong, wantedSong } from "./wanted-song.ts";
 
-/** Two requests fit into the time of a provider. */
+/** Three requests fit into the time of a provider. */
 const TIMEOUT_MS = 4000;
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 const FOUND_TTL_MS = 24 * 60 * 60_000;
 const NONE_TTL_MS = 60 * 60_000;
+/** The search may work again. */
+const PARTIAL_TTL_MS = 10 * 60_000;
 const CACHE = { ttlMs: FOUND_TTL_MS, entriesMax: 300 };
 /** Longer lyrics are not cached. */
 const CACHED_LENGTH_MAX = 32 * 1024;
@@ -49,33 +51,45 @@ export class LrclibLyrics {
     const { lyrics } = await cache.getOrMake(key, {
       signal,
       make: async (shared) => {
-        const found = await this.#find(wanted, shared);
-        return { value: { lyrics: found }, ttlMs: ttlOf(found) };
+        const { isPartial = false, ...value } = await this.#find(wanted, shared);
+        return { value, ttlMs: ttlOf(value.lyrics, isPartial) };
       },
     });
     return lyrics;
   }
 
-  async #find(wanted: WantedSong, signal: AbortSignal): Promise<Lyrics | undefined> {
+  /** `isPartial`: others may have times, but searching failed. */
+  async #find(
+    wanted: WantedSong,
+    signal: AbortSignal,
+  ): Promise<{ readonly lyrics: Lyrics | undefined; readonly isPartial?: boolean }> {
     const exact = await this.#exactEntry(wanted, signal);
-    const entry = exact ?? (await this.#searchedEntry(wanted, signal));
-    return entry === undefined ? undefined : lyricsOf(entry, wanted.lengthMs);
+    const lyrics = exact && lyricsOf(exact, wanted.lengthMs);
+    if (exact?.isInstrumental || lyrics?.lines !== undefined) return { lyrics };
+    try {
+      const searched = await this.#searchedEntry(wanted, signal);
+      const others = searched && lyricsOf(searched, wanted.lengthMs);
+      return { lyrics: others?.lines === undefined ? (lyrics ?? others) : others };
+    } catch (error) {
+      if (lyrics === undefined || signal.aborted) throw error;
+      return { lyrics, isPartial: true };
+    }
   }
 
   /** Undefined where it has none with lyrics; one that says that there are none decides. */
-  async #exactEntry(
-    { title, artist, album, lengthMs }: WantedSong,
-    signal: AbortSignal,
-  ): Promise<LyricsEntry | undefined> {
-    const query = { track_name: title, artist_name: artist, album_name: album, duration: secondsOf(lengthMs) };
-    const entry = await this.#ask(this.#exact, query, signal, readEntry);
-    const isOfUse = entry?.isInstrumental || entry?.synced !== undefined || entry?.plain !== undefined;
-    return isOfUse ? entry : undefined;
+  async #exactEntry(wanted: WantedSong, signal: AbortSignal): Promise<LyricsEntry | undefined> {
+    const { title, artist, firstName, album, lengthMs } = wanted;
+    for (const name of new Set([artist, firstName])) {
+      const query = { track_name: title, artist_name: name, album_name: album, duration: secondsOf(lengthMs) };
+      const entry = await this.#ask(this.#exact, query, signal, readEntry);
+      if (entry?.isInstrumental || entry?.synced !== undefined || entry?.plain !== undefined) return entry;
+    }
+    return undefined;
   }
 
   async #searchedEntry(wanted: WantedSong, signal: AbortSignal): Promise<LyricsEntry | undefined> {
-    const { title, artist, lengthMs } = wanted;
-    const entries = await this.#ask(this.#search, { track_name: title, artist_name: artist }, signal, readEntries);
+    const { title, artist, firstName, lengthMs } = wanted;
+    const entries = await this.#ask(this.#search, { track_name: title, artist_name: firstName }, signal, readEntries);
     return chooseEntry(entries ?? [], { title, author: artist, lengthMs });
   }
 
@@ -103,9 +117,10 @@ export class LrclibLyrics {
   }
 }
 
-function ttlOf(lyrics: Lyrics | undefined): number {
+function ttlOf(lyrics: Lyrics | undefined, isPartial: boolean): number {
   if (lyrics === undefined) return NONE_TTL_MS;
-  return (lyrics.text ?? "").length > CACHED_LENGTH_MAX ? 0 : FOUND_TTL_MS;
+  if ((lyrics.text ?? "").length > CACHED_LENGTH_MAX) return 0;
+  return isPartial ? PARTIAL_TTL_MS : FOUND_TTL_MS;
 }
 
 function secondsOf(lengthMs: number | undefined): number | undefined {

@@ -15,15 +15,18 @@ const SEPARATOR = /\s+[-–—|]\s+/;
 /** What to ask for. */
 export interface WantedSong {
   readonly title: string;
+  /** One name, with or without commas (`Tyler, The Creator`), or several. */
   readonly artist: string;
+  /** The artist up to the first comma: the first of several names, or a part of one. */
+  readonly firstName: string;
   readonly album: string | undefined;
   /** Undefined: not known. */
   readonly lengthMs: number | undefined;
 }
 
-/** Undefined where the track names no song: a stream, or nothing to look for. */
+/** Undefined where the track names no song that others may know: a stream, a file of this machine, spoken text. */
 export function wantedSong({ title, author = "", lengthMs, isStream, ...track }: SourceTrack): WantedSong | undefined {
-  if (isStream === true) return undefined;
+  if (isStream === true || !isOfWeb(track)) return undefined;
   const parts = partsOf(title);
   const uploader = cleanedArtist(author);
   const own = parts.findIndex((part) => isNamed(part, uploader));
@@ -36,7 +39,12 @@ export function wantedSong({ title, author = "", lengthMs, isStream, ...track }:
   };
   if ([wanted.title, wanted.artist].some((text) => text === "" || UNKNOWN.test(text))) return undefined;
   const album = trimmedText(track.fields?.albumName) ?? trimmedText(track.pluginInfo?.albumName);
-  return { ...wanted, album: album?.slice(0, TEXT_LENGTH_MAX), lengthMs };
+  return { ...wanted, firstName: firstNameOf(wanted.artist), album: album?.slice(0, TEXT_LENGTH_MAX), lengthMs };
+}
+
+/** What has another `uri` than a web page is a file's path, or made here. */
+function isOfWeb({ uri }: Pick<SourceTrack, "uri">): boolean {
+  return !uri || /^https?:/i.test(uri);
 }
 
 /** The parts of a title between dashes and bars, without those that say nothing about the song. */
@@ -52,8 +60,11 @@ function cleanedArtist(author: string): string {
     .slice(0, TEXT_LENGTH_MAX)
     .replace(/\s+-\s+Topic$/i, "")
     .replace(/\s*(?:VEVO|Official)$/, "");
-  const [first = ""] = text.replace(FEATURING, "").split(/\s*[,;]\s*/);
-  return first.trim();
+  return text.replace(FEATURING, "").trim();
+}
+
+function firstNameOf(artist: string): string {
+  return artist.split(/\s*[,;]/).find((name) => name !== "") ?? artist;
 }
 
 /** "Official Video", "feat. somebody", "2011 Remaster". */
@@ -65,6 +76,6 @@ function isEmpty(text: string): boolean {
 function isNamed(part: string, artist: string): boolean {
   const names = joinedNamesOf(artist);
   if (joinedNamesOf(part).some((name) => names.includes(name))) return true;
-  const words = artistWordsOf(artist);
+  const words = artistWordsOf(firstNameOf(artist));
   return words.length > 0 && artistWordsOf(part).every((word) => words.includes(word));
 }

@@ -27,11 +27,22 @@ export function readLrc(text: string): LyricsLine[] {
   return timedLines(lines, offsetMs);
 }
 
+/** A line as it was written. */
+interface WrittenLine {
+  /** Undefined: that of the line before. */
+  readonly timestampMs: number | undefined;
+  readonly line: string;
+}
+
 /** In the order of their times, each but the last until the next. `offsetMs`: how much earlier they are shown. */
-export function timedLines(lines: readonly LyricsLine[], offsetMs = 0): LyricsLine[] {
+export function timedLines(lines: readonly WrittenLine[], offsetMs = 0): LyricsLine[] {
+  let lastMs = 0;
   const sorted = lines
     .slice(0, LINES_MAX)
-    .map(({ timestampMs, line }) => ({ timestampMs: Math.max(0, timestampMs - offsetMs), line }))
+    .map(({ timestampMs = lastMs, line }) => {
+      lastMs = timestampMs;
+      return { timestampMs: Math.max(0, timestampMs - offsetMs), line };
+    })
     .sort((one, other) => one.timestampMs - other.timestampMs);
   return sorted.map((line, index) => {
     const next = sorted[index + 1];
@@ -40,7 +51,7 @@ export function timedLines(lines: readonly LyricsLine[], offsetMs = 0): LyricsLi
 }
 
 /** The lines as a text without times. */
-export function textOfLines(lines: readonly LyricsLine[]): string {
+export function textOfLines(lines: readonly Pick<LyricsLine, "line">[]): string {
   return lines.map(({ line }) => line).join("\n");
 }
 

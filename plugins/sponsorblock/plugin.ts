@@ -7,6 +7,9 @@ import { categoriesOf, Skipper } from "./skipper.ts";
 const { name, version, config, aliases, routes } = SPONSORBLOCK_MANIFEST;
 
 const EMPTY: RouteAnswer = { status: 200 };
+const UNASKED =
+  "option categories: clients that asked for nothing get the events of SponsorBlock, too; bots with Poru 4 or 5 crash on" +
+  " events that they do not know: for them leave it empty";
 
 export default definePlugin({
   name,
@@ -15,6 +18,7 @@ export default definePlugin({
   apiVersion: API_VERSION,
   setup(host) {
     for (const alias of aliases) host.addAlias(alias.name, alias.version);
+    if (host.options.categories.length > 0) host.log.info(UNASKED);
     const skipper = new Skipper(host);
     host.onEvent((event) => skipper.onEvent(event));
     const [get, put, remove] = routes;

@@ -11,7 +11,7 @@ import { SUBSONIC } from "./subsonic-answers.ts";
 export function readLyrics(body: Members, server: string): Lyrics | undefined {
   const found = itemsOf(objectOf(body.lyricsList)?.structuredLyrics).map((lyrics) => {
     const lines = itemsOf(lyrics.line).map(({ start, value }) => ({
-      timestampMs: numberOf(start) ?? 0,
+      timestampMs: numberOf(start),
       line: textOf(value) ?? "",
     }));
     return { isSynced: lyrics.synced === true, offsetMs: numberOf(lyrics.offset) ?? 0, lines };

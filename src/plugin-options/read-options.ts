@@ -23,15 +23,15 @@ type OptionsReading<Schema extends OptionSchema> =
 
 /**
  * Reads `raw` by `schema`. Names compare in relaxed spelling (`canonicalName`). An empty text counts as not set, except
- * where it replaces a default that is a text. `path` is the path of `raw`, for messages: `plugins.youtube`. The values
- * are plain data, frozen to their leaves.
+ * where it replaces a default that is a text. `path` is the path of `raw`, for messages: `plugins.youtube`.
+ * `isUnknownIgnored`: names that are not in `schema` are no problem. The values are plain data, frozen to their leaves.
  */
 export function readOptions<const Schema extends OptionSchema>(
   schema: Schema,
   raw: PlainTree | undefined,
-  { path }: { readonly path: string },
+  { path, isUnknownIgnored = false }: { readonly path: string; readonly isUnknownIgnored?: boolean },
 ): OptionsReading<Schema> {
-  const walk = new OptionWalk();
+  const walk = new OptionWalk({ isUnknownIgnored });
   const values = walk.group(schema, raw, { path, depth: 0 });
   const problems = walk.problems.all();
   if (problems.length > 0) return { problems };
@@ -42,7 +42,12 @@ export function readOptions<const Schema extends OptionSchema>(
 /** One reading. After a problem it reports and continues; the value it then returns is not used. */
 class OptionWalk {
   readonly problems = new OptionProblems();
+  readonly #isUnknownIgnored: boolean;
   #valueCount = 0;
+
+  constructor({ isUnknownIgnored }: { readonly isUnknownIgnored: boolean }) {
+    this.#isUnknownIgnored = isUnknownIgnored;
+  }
 
   group(schema: OptionSchema, raw: PlainTree | undefined, location: OptionLocation): Record<string, unknown> {
     if (location.depth > DEPTH_MAX || this.#valueCount > VALUES_MAX) {
@@ -56,7 +61,8 @@ class OptionWalk {
       const member = written?.take(name);
       return [name, this.#value(type, member, { path: `${location.path}.${name}`, depth: location.depth + 1 })];
     });
-    for (const name of written?.rest() ?? []) this.problems.unknown(location, name, Object.keys(schema));
+    const unknown = this.#isUnknownIgnored ? [] : (written?.rest() ?? []);
+    for (const name of unknown) this.problems.unknown(location, name, Object.keys(schema));
     return Object.fromEntries(entries);
   }
 

@@ -8,6 +8,14 @@ import type { ApiContext } from "./api-context.ts";
 import type { RestAnswer, RestRequest, RestRoute } from "./route.ts";
 
 const ARGUMENTS_MAX = 200;
+/** Options of ytdlp that only the configuration can set: they name a program and its arguments. */
+const FIXED = ["path", "customLoadArgs", "customPlaybackArgs"];
+/** The largest limits that ytdlp takes. */
+const LIMITS_MAX = {
+  searchLimit: 100,
+  playlistLoadLimit: 10_000,
+  mixPlaylistLoadLimit: 1000,
+};
 
 const text = textField.nullable().optional();
 const flag = booleanField.nullable().optional();
@@ -75,10 +83,14 @@ async function update({ sources, logger }: Context, request: RestRequest): Promi
   if (!areBoth && (isGiven(clientId) || isGiven(clientSecret))) {
     logger.warn("PATCH /v4/lavasrc/config: spotify.clientId and clientSecret have an effect only together");
   }
-  // The one that most likely refuses is the first, as changes that were made before an error stay.
+  const ytdlp = givenOf(body.ytdlp ?? {});
+  for (const name of FIXED.filter((fixed) => fixed in ytdlp)) {
+    logger.warn(`PATCH /v4/lavasrc/config: ytdlp.${name} can only be set in the configuration: ignored`);
+  }
+  // The one that may refuse is the first, as changes that were made before an error stay.
   const changes = {
-    ytdlp: positive(body.ytdlp ?? {}),
     spotify: { ...spotify, ...(areBoth && { clientId, clientSecret }) },
+    ytdlp: limitsIn(ytdlp),
     applemusic: { ...body.appleMusic, ...body.applemusic },
   };
   for (const [plugin, members] of Object.entries(changes)) {
@@ -95,9 +107,12 @@ function givenOf(members: Members): JsonObject {
   return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, JsonValue] => isGiven(entry[1])));
 }
 
-/** Published: a limit below 1 changes nothing. */
-function positive(members: Members): Members {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => !(typeof value === "number" && value < 1)));
+/** Published: a limit below 1 changes nothing, and none is too large. */
+function limitsIn(ytdlp: JsonObject): JsonObject {
+  const limits = Object.entries(LIMITS_MAX).map(
+    ([name, max]) => [name, Math.min(Number(ytdlp[name] ?? 0), max)] as const,
+  );
+  return Object.fromEntries(limits.filter(([, limit]) => limit >= 1));
 }
 
 function isGiven<Value>(value: Value): value is NonNullable<Value> {

@@ -15,8 +15,6 @@ import type { QueryParameter, RestAnswer, RestRequest, RestRoute, RouteDescripti
 import { readGuildId, visibleSession } from "./session-routes.ts";
 
 const BODY_LENGTH_MAX = 64 * 1024;
-/** For the query of every route: see docs/reference/rest.md. */
-const TRACE = "trace";
 
 type Context = Pick<ApiContext, "pluginRest" | "sessions">;
 type OfferedRoute = ReturnType<ApiContext["pluginRest"]["list"]>[number];
@@ -111,11 +109,10 @@ async function answer(request: RestRequest, { manifest, serve }: OfferedRoute, c
     if (missing !== undefined) return missing;
   }
   const segments = guildId === undefined ? request.segments : { ...request.segments, guildId };
-  const query = Object.fromEntries([...request.query].filter(([name]) => name !== TRACE || name in manifest.query));
-  const checkedQuery = checked(manifest.query, query, "query");
+  const query = checked(manifest.query, Object.fromEntries(request.query), "query");
   const body = manifest.body === undefined ? {} : checkedBody(manifest.body, members);
   const allowed = allowedSources(identity);
-  const reply = await serve({ segments, query: checkedQuery, body, owner, signal, allowed });
+  const reply = await serve({ segments, query, body, owner, signal, allowed });
   if (reply.message !== undefined) throw new ApiError(reply.status, reply.message);
   if (reply.json === undefined) return { kind: "empty", status: reply.status };
   return { kind: "json", value: reply.json, status: reply.status };
@@ -148,9 +145,9 @@ function checkedBody(schema: OptionSchema, body: JsonObject): object {
   return checked(schema, treeOf(body), "body");
 }
 
-/** Throws a 400 that names what is wrong. */
+/** Without what is unknown. Throws a 400 that names what is wrong. */
 function checked(schema: OptionSchema, tree: PlainTree, path: string): object {
-  const { values, problems = [] } = readOptions(schema, tree, { path });
+  const { values, problems = [] } = readOptions(schema, tree, { path, isUnknownIgnored: true });
   if (values === undefined) throw new ApiError(400, problems.join("; "));
   return values;
 }
@@ -202,7 +199,6 @@ function schemaOf(members: OptionSchema): Record<string, unknown> {
   return {
     type: "object",
     properties: Object.fromEntries(entries.map(([name, option]) => [name, memberSchema(option)])),
-    additionalProperties: false,
     ...(required.length > 0 && { required }),
   };
 }

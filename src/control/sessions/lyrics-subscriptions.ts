@@ -117,6 +117,7 @@ export class LyricsSubscriptions {
     try {
       return await this.#options.lyrics.find(track, { isSourceSkipped, owner, allowed, signal: loading.signal });
     } catch (error) {
+      // Warned of where they are looked for.
       if (!loading.signal.aborted) this.#options.logger.debug("lyrics of a subscription: looking failed", { error });
       return undefined;
     }

@@ -24,6 +24,8 @@ const LOAD_TIMEOUT_MS = 20_000;
 const NAME_LENGTH_MAX = 64;
 /** Takes every link that no other source takes. */
 const LAST_SOURCE = "http";
+/** The site of all that is no address. */
+const WORDS = "";
 
 /** Whose a load is, and its time limit. */
 export interface LoadOptions {
@@ -118,16 +120,20 @@ export class TrackLoader {
 
   /**
    * Carries out other work for a client, such as a search of several kinds, within the shares and the time of a load.
-   * Rejects with its error, `load-busy`, `load-timeout`, or the reason of `signal`.
+   * `site`: a name for work that is not to take the shares of searches. Rejects with its error, `load-busy`,
+   * `load-timeout`, or the reason of `signal`.
    */
-  async share<Value>(work: (signal: AbortSignal) => Promise<Value>, { owner, signal }: WorkOptions): Promise<Value> {
+  async share<Value>(
+    work: (signal: AbortSignal) => Promise<Value>,
+    { owner, signal, site = WORDS }: WorkOptions & { readonly site?: string },
+  ): Promise<Value> {
     const deadline = new AbortController();
     const timer = this.#clock.after(LOAD_TIMEOUT_MS, () => {
       deadline.abort(new NodeError("load-timeout", `the search took more than ${LOAD_TIMEOUT_MS / 1000} s`));
     });
     try {
       const ended = AbortSignal.any([deadline.signal, signal]);
-      return await this.#scheduler.run({ owner, site: "", signal: ended }, work);
+      return await this.#scheduler.run({ owner, site, signal: ended }, work);
     } finally {
       timer.cancel();
     }
@@ -218,7 +224,7 @@ type OnAsk = (source: string | undefined) => void;
  */
 function siteOf(identifier: string): string {
   const url = parseUrl(identifier);
-  if (url === undefined) return "";
+  if (url === undefined) return WORDS;
   const isName = /[a-z]$/i.test(url.hostname);
   return isName ? `${url.hostname.split(".").slice(-2).join(".")}:${url.port}` : url.host;
 }

@@ -3,14 +3,19 @@
 
 import type { FoundLyrics } from "../../bridge/plugin-extensions.ts";
 import type { AllowedSources } from "../../control/access/identity.ts";
+import { Tally } from "../../control/access/tally.ts";
 import type { TrackLoader } from "../../control/sources/track-loader.ts";
+import { NodeError } from "../../errors.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { WorkOptions } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Track } from "../../track/track.ts";
 import type { InstalledPlugin } from "./installed-plugin.ts";
 
 const LYRICS_TIMEOUT_MS = 15_000;
+/** For the shares of loads: many players at once do not delay their account's searches. */
+const SITE = "lyrics";
 
 export interface LyricsOptions extends WorkOptions {
   /** The track's own source is not asked. */
@@ -25,6 +30,7 @@ interface LyricsProvidersOptions {
   readonly loader: Pick<TrackLoader, "share">;
   /** Names of providers: these are asked first, in this order. */
   readonly order: readonly string[];
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -36,10 +42,17 @@ interface Provider {
   readonly sources: readonly string[] | undefined;
 }
 
+/** Neither: there are none. */
+interface Asked {
+  readonly lyrics?: FoundLyrics | undefined;
+  readonly failure?: unknown;
+}
+
 /** One for the node. */
 export class LyricsProviders {
   readonly #options: LyricsProvidersOptions;
   readonly #order: readonly string[];
+  readonly #warnings = new Map<string, Tally>();
 
   constructor(options: LyricsProvidersOptions) {
     this.#options = options;
@@ -52,19 +65,31 @@ export class LyricsProviders {
   }
 
   /**
-   * Undefined: nobody has any, or those who might have failed. Rejects with `load-busy`, `load-timeout`, or the reason of
-   * `signal`.
+   * Undefined: nobody has any. Rejects where all who might have some failed, with the error of the last one, with
+   * `load-busy`, `load-timeout`, or the reason of `signal`.
    */
   async find(track: Track, options: LyricsOptions): Promise<FoundLyrics | undefined> {
     const providers = this.#providersFor(track.info.sourceName, options);
     if (providers.length === 0) return undefined;
-    return this.#options.loader.share(async (signal) => {
-      for (const provider of providers) {
-        const lyrics = await this.#ask(provider, track, { ...options, signal });
-        if (lyrics !== undefined) return lyrics;
-      }
-      return undefined;
-    }, options);
+    const asked = await this.#options.loader
+      .share((signal) => this.#askEach(providers, track, { ...options, signal }), { ...options, site: SITE })
+      .catch((error: unknown) => {
+        options.signal.throwIfAborted();
+        this.#warn("lyrics: looking for them was broken off", error);
+        throw error;
+      });
+    if (asked.failure !== undefined) throw asked.failure;
+    return asked.lyrics;
+  }
+
+  async #askEach(providers: readonly Provider[], track: Track, options: LyricsOptions): Promise<Asked> {
+    const failures: unknown[] = [];
+    for (const provider of providers) {
+      const { lyrics, failure } = await this.#ask(provider, track, options);
+      if (lyrics !== undefined) return { lyrics };
+      if (failure !== undefined) failures.push(failure);
+    }
+    return failures.length === providers.length ? { failure: failures.at(-1) } : {};
   }
 
   /** The track's own source first, then the others in the operator's order. */
@@ -88,16 +113,27 @@ export class LyricsProviders {
     { plugin, index, name }: Provider,
     { encoded }: Track,
     { owner, allowed, signal }: LyricsOptions,
-  ): Promise<FoundLyrics | undefined> {
+  ): Promise<Asked> {
     const command = { type: "lyrics" as const, index, encoded, owner, sources: allowed?.names };
     try {
       const { lyrics } = await plugin.runner.request(command, { signal, timeoutMs: LYRICS_TIMEOUT_MS });
-      return lyrics;
+      return { lyrics };
     } catch (error) {
       signal.throwIfAborted();
-      // Those that keep failing are in the log by their circuit breaker.
-      this.#options.logger.debug("lyrics: a provider failed, the next one is asked", { provider: name, error });
-      return undefined;
+      if (error instanceof NodeError && error.fault === "caller") {
+        // That is an answer: it has none for this track.
+        this.#options.logger.debug(`lyrics: ${name} refuses a track`, { reason: error.message });
+        return {};
+      }
+      this.#warn(`lyrics: ${name} failed`, error);
+      return { failure: error };
     }
+  }
+
+  /** Once a minute at most. `message`: one of few. */
+  #warn(message: string, error: unknown): void {
+    const tally = this.#warnings.get(message) ?? new Tally(this.#options, message);
+    this.#warnings.set(message, tally);
+    tally.count({ reason: error instanceof Error ? error.message : String(error) });
   }
 }

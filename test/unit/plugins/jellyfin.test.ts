@@ -454,9 +454,10 @@ describe("lyrics", () => {
     expect(await bench.lyrics(await encodedSong(bench))).toEqual({
       sourceName: "jellyfin",
       provider: "home",
-      text: "First line\nSecond line",
+      text: "First line\nwithout a time\nSecond line",
       lines: [
-        { timestamp: 1500, duration: 5000, line: "First line" },
+        { timestamp: 1500, duration: 0, line: "First line" },
+        { timestamp: 1500, duration: 5000, line: "without a time" },
         { timestamp: 6500, duration: null, line: "Second line" },
       ],
     });

@@ -5,8 +5,10 @@ import type { PlainTree } from "../../../src/lib/plain-tree.ts";
 import type { SourceTrack } from "../../../src/plugin-api/plugin.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { PluginBench, troubleWith } from "../../support/plugin-bench.ts";
+import { buildTrack } from "../../support/track-builder.ts";
 
 const TRACK: SourceTrack = { identifier: "1", title: "First Light", author: "Mira Vale", lengthMs: 201_400 };
+const SONG = { title: "First Light", author: "Mira Vale", length: 201_400 };
 const closing: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -77,7 +79,11 @@ describe("asking", () => {
     ["Mira Vale - First Light [Lyrics] (HD)", "MiraValeVEVO", "First Light", "Mira Vale"],
     ["Mira Vale - First Light | Official Audio", "Some Channel", "First Light", "Mira Vale"],
     ["First Light (feat. Oto Brandt)", "Mira Vale - Topic", "First Light", "Mira Vale"],
-    ["First Light ft. Oto Brandt", "Mira Vale, Oto Brandt", "First Light", "Mira Vale"],
+    ["First Light ft. Oto Brandt", "Mira Vale, Oto Brandt", "First Light", "Mira Vale, Oto Brandt"],
+    ["Mira Vale - First Light", "Mira Vale, Oto Brandt", "First Light", "Mira Vale"],
+    ["See Me", "Tyler, The Creator - Topic", "See Me", "Tyler, The Creator"],
+    ["Tyler, The Creator - See Me", "Tyler, The Creator", "See Me", "Tyler, The Creator"],
+    ["Autumn", "Earth, Wind & Fire feat. Mira Vale", "Autumn", "Earth, Wind & Fire"],
     ["First Light - 2011 Remaster", "Mira Vale", "First Light", "Mira Vale"],
     ["The Light and the Sea (Live)", "The Vales", "The Light and the Sea (Live)", "The Vales"],
     ["Video", "Mira Vale", "Video", "Mira Vale"],
@@ -88,11 +94,57 @@ describe("asking", () => {
     expect(site.requests("get")[0]?.query.get("artist_name")).toBe(artistName);
   });
 
+  test("an artist with a comma is found under the whole name, and a list of artists under the first one", async () => {
+    const { site, bench } = await stand();
+    site.entries.push(lrclibEntry(20, { trackName: "See Me", artistName: "Tyler, The Creator", duration: 180 }));
+    const seeMe = { identifier: "1", title: "See Me", author: "Tyler, The Creator" };
+    expect(await bench.lyrics({ ...seeMe, lengthMs: 180_000 })).toBeDefined();
+    expect(askedFor(site)).toEqual(["get"]);
+    expect(await bench.lyrics({ ...seeMe, lengthMs: 184_000 })).toBeDefined(); // only the search finds it
+    expect(site.requests("search")[0]?.query.get("artist_name")).toBe("Tyler");
+    expect(await bench.lyrics({ ...TRACK, author: "Mira Vale, Oto Brandt" })).toBeDefined();
+    expect(site.requests("search")).toHaveLength(1);
+  });
+
+  test("where the exact entry has no times, another one's are taken, if there are any", async () => {
+    const { site, bench } = await stand();
+    const plain = { syncedLyrics: null, plainLyrics: "without times" };
+    site.entries[0] = lrclibEntry(1, { ...site.entries[0], ...plain });
+    site.entries.push(lrclibEntry(21, { trackName: "First Light", duration: 200, syncedLyrics: "[00:01.00] timed" }));
+    expect((await bench.lyrics(TRACK))?.lines).toMatchObject([{ line: "timed" }]);
+    site.entries[2] = lrclibEntry(22, { trackName: "First Light", duration: 200, ...plain, plainLyrics: "another" });
+    expect(await bench.lyrics({ ...TRACK, lengthMs: 200_000 })).toMatchObject({ text: "without times", lines: null });
+  });
+
+  test("an exact entry without times is enough for ten minutes where the search fails", async () => {
+    const clock = new FakeClock();
+    const { site, bench } = await stand({}, clock);
+    site.entries[0] = lrclibEntry(1, { ...site.entries[0], syncedLyrics: null, plainLyrics: "without times" });
+    const restore = site.fail("search", { status: 503 });
+    for (let count = 0; count < 2; count++) expect(await bench.lyrics(TRACK)).toMatchObject({ text: "without times" });
+    expect(askedFor(site)).toEqual(["get", "search"]);
+    restore();
+    site.entries.push(lrclibEntry(23, { trackName: "First Light", duration: 201 }));
+    clock.advance(11 * 60_000);
+    expect((await bench.lyrics(TRACK))?.lines).toHaveLength(3);
+  });
+
   test("an instrumental has no lyrics, and is not searched for", async () => {
     const { site, bench } = await stand();
     const track = { identifier: "1", title: "Low Tide", author: "Mira Vale", lengthMs: 120_000 };
     expect(await bench.lyrics(track)).toBeUndefined();
     expect(askedFor(site)).toEqual(["get"]);
+  });
+
+  test("nothing is asked for a local file or spoken text", async () => {
+    const { site, bench } = await stand();
+    for (const uri of ["/music/First Light.mp3", "music/a.mp3", "C:\\a.mp3", "file:///a.mp3", "ftts://First%20Light"]) {
+      expect(await bench.lyrics(buildTrack({ ...SONG, uri }).encoded)).toBeUndefined();
+    }
+    expect(site.requests()).toEqual([]);
+    for (const uri of ["https://songs.example/1", null]) {
+      expect(await bench.lyrics(buildTrack({ ...SONG, uri }).encoded)).toBeDefined();
+    }
   });
 
   test("nothing is asked for a stream or a track without an artist", async () => {

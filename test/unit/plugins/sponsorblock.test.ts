@@ -137,7 +137,11 @@ describe("categories", () => {
   });
 
   test("of the configuration are used where a client has set none, and not where it has set an empty list", async () => {
+    expect(bench.lines).toEqual([]);
     await start({ categories: ["sponsor"] });
+    expect(bench.lines).toMatchObject([
+      { level: "info", message: expect.stringMatching(/^option categories: .*Poru/) },
+    ]);
     kept = undefined;
     await startTrack();
     await untilSet();

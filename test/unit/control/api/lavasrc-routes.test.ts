@@ -16,6 +16,13 @@ const REQUEST_LOGGING = {
   isLoggedBefore: true,
 };
 
+const { searchLimit, playlistLoadLimit, mixPlaylistLoadLimit, ...options } = YTDLP_MANIFEST.config;
+const LIMITS_MAX = {
+  searchLimit: searchLimit.max,
+  playlistLoadLimit: playlistLoadLimit.max,
+  mixPlaylistLoadLimit: mixPlaylistLoadLimit.max,
+};
+
 let server: ApiServer;
 let changed: [plugin: string, changes: JsonObject][] = [];
 let lines: string[] = [];
@@ -54,17 +61,14 @@ test("all that LavaSrc names is changed in the plugins that have it", async () =
     customTokenEndpoint: "https://tokens.example",
   };
   const ytdlp = {
-    path: "yt-dlp",
     searchLimit: 5,
     playlistLoadLimit: 6,
     mixPlaylistLoadLimit: 7,
-    customLoadArgs: ["a"],
-    customPlaybackArgs: [],
   };
   expect(await patch({ spotify, appleMusic: { mediaAPIToken: "token" }, ytdlp })).toMatchObject(EMPTY);
   expect(changed).toEqual([
-    ["ytdlp", ytdlp],
     ["spotify", { ...spotify, preferV1SearchApi: false }],
+    ["ytdlp", ytdlp],
     ["applemusic", { mediaAPIToken: "token" }],
   ]);
   const schemas = {
@@ -88,6 +92,11 @@ test.each<[string, object, typeof changed]>([
     "limits below one",
     { ytdlp: { searchLimit: 0, playlistLoadLimit: -1, mixPlaylistLoadLimit: 1 } },
     [["ytdlp", { mixPlaylistLoadLimit: 1 }]],
+  ],
+  [
+    "limits that are too large for ytdlp",
+    { ytdlp: { searchLimit: 5000, playlistLoadLimit: 50_000, mixPlaylistLoadLimit: 5000 } },
+    [["ytdlp", LIMITS_MAX]],
   ],
   ["only a client id", { spotify: { clientId: "i", clientSecret: null, spDc: "c" } }, [["spotify", { spDc: "c" }]]],
   ["only a secret", { spotify: { clientSecret: "s" } }, []],
@@ -120,10 +129,24 @@ test.each<object>([
   expect(changed).toEqual([]);
 });
 
-test("what a plugin refuses is the answer, and changes nothing else", async () => {
-  const message = "plugins.ytdlp.path can only be set in the configuration, not while the node runs";
-  await start({ plugin: "ytdlp", error: new NodeError("plugin-options-wrong", message) });
-  const answer = await patch({ spotify: { spDc: "x" }, ytdlp: { path: "/bin/sh" } });
+test("what only the configuration can set is left out with a warning, and the rest is changed", async () => {
+  await start();
+  const values = { path: "/bin/sh", customLoadArgs: ["a"], customPlaybackArgs: [], timeoutMs: 1 };
+  const fixed = Object.entries(options).flatMap(([name, option]) => ("isFixed" in option ? [name] : []));
+  expect(fixed).toEqual(["path", "customLoadArgs", "customPlaybackArgs"]);
+  expect(await patch({ spotify: { spDc: "x" }, ytdlp: { ...values, searchLimit: 7 } })).toMatchObject(EMPTY);
+  expect(changed).toEqual([
+    ["spotify", { spDc: "x" }],
+    ["ytdlp", { searchLimit: 7 }],
+  ]);
+  for (const name of fixed)
+    expect(lines.join()).toContain(`ytdlp.${name} can only be set in the configuration: ignored`);
+});
+
+test("what Spotify refuses is the answer, and nothing else is changed", async () => {
+  const message = "plugins.spotify.customTokenEndpoint: expected an http address";
+  await start({ plugin: "spotify", error: new NodeError("plugin-options-wrong", message) });
+  const answer = await patch({ spotify: { customTokenEndpoint: "x" }, ytdlp: { searchLimit: 5 } });
   expect(answer).toMatchObject({ status: 400, json: { message: expect.stringContaining(message) } });
   expect(changed).toEqual([]);
 });

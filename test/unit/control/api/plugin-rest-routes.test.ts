@@ -64,16 +64,15 @@ function ask(method: string, path: string, options?: RequestOptions) {
 
 describe("serving", () => {
   test("a plugin's route gets the parameters of its path and its checked query", async () => {
-    const answer = await ask("GET", "/blue%20room?limit=7&order=up&trace=true");
+    const answer = await ask("GET", "/blue%20room?limit=7&order=up&trace=true&plugin=x");
     expect(answer).toMatchObject({ status: 200, json: { room: "blue room", limit: 7, order: "up" } });
     expect((await ask("GET", "/a")).json).toEqual({ room: "a", limit: 10, order: null });
   });
 
-  test("a wrong or unknown parameter is refused before the plugin is asked", async () => {
+  test("a wrong parameter is refused before the plugin is asked", async () => {
     for (const [query, message] of [
       ["limit=51", "query.limit: expected a whole number from 1 to 50"],
       ["order=left", "query.order: expected one of up, down"],
-      ["limt=5", expect.stringMatching(/query\.limt.*did you mean.*limit/)],
     ]) {
       expect(await ask("GET", `/a?${query}`)).toMatchObject({ status: 400, json: { message } });
     }
@@ -81,10 +80,13 @@ describe("serving", () => {
 
   test("a body is checked, completed, and never logged", async () => {
     const body = { name: "Blue", tags: ["a", "b"], owner: { id: "hunter2" } };
-    expect(await ask("PUT", "/7", { body })).toMatchObject({ status: 201, json: { room: "7", isOpen: true, ...body } });
+    const withUnknown = { ...body, more: { of: 1 }, owner: { ...body.owner, more: 1 } };
+    expect(await ask("PUT", "/7", { body: withUnknown })).toMatchObject({
+      status: 201,
+      json: { room: "7", isOpen: true, ...body },
+    });
     for (const [wrong, status] of [
       [{ tags: [] }, 400],
-      [{ name: "a", more: 1 }, 400],
       ["[]", 400],
       [{ name: "x".repeat(70_000) }, 413],
     ] as const) {
@@ -247,7 +249,6 @@ test("the OpenAPI document describes a plugin's routes", async () => {
   });
   expect(put.requestBody.content["application/json"].schema).toEqual({
     type: "object",
-    additionalProperties: false,
     required: ["name"],
     properties: {
       name: { type: "string", description: "its name" },
@@ -255,7 +256,6 @@ test("the OpenAPI document describes a plugin's routes", async () => {
       tags: { type: "array", items: { type: "string" }, description: "what it is about" },
       owner: {
         type: "object",
-        additionalProperties: false,
         description: "whose it is",
         properties: { id: { type: "string", description: "their id" } },
       },

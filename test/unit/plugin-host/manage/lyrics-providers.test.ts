@@ -3,7 +3,8 @@ import type { FoundLyrics } from "../../../../src/bridge/plugin-extensions.ts";
 import type { PluginManifest } from "../../../../src/bridge/plugin-messages.ts";
 import { allowedSources, UNLIMITED } from "../../../../src/control/access/identity.ts";
 import { TrackLoader } from "../../../../src/control/sources/track-loader.ts";
-import { silentLogger } from "../../../../src/log/log.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { LyricsProviders } from "../../../../src/plugin-host/manage/lyrics-providers.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { manifestOf } from "../../../support/fake-plugin-threads.ts";
@@ -24,11 +25,19 @@ const SECOND = manifestOf("second", { lyricsProviders: [{ name: "seCond-One" }] 
 let bench: PluginThreadsBench;
 afterEach(() => bench.plugins.close());
 
+let clock: FakeClock;
+let loader: TrackLoader;
+let lines: string[];
+
 function create(manifests: readonly PluginManifest[], order: readonly string[] = []): LyricsProviders {
-  const clock = new FakeClock();
+  clock = new FakeClock();
   bench = new PluginThreadsBench(clock, manifests);
-  const loader = new TrackLoader({ listSources: () => [], clock });
-  return new LyricsProviders({ plugins: () => bench.plugins.working, loader, order, logger: silentLogger });
+  loader = new TrackLoader({ listSources: () => [], clock });
+  lines = [];
+  const logger = createLogger((level, message, fields) => {
+    lines.push(`${level} ${message}: ${fields?.reason}`);
+  });
+  return new LyricsProviders({ plugins: () => bench.plugins.working, loader, order, clock, logger });
 }
 
 function find(providers: LyricsProviders, more: Partial<Parameters<LyricsProviders["find"]>[1]> = {}) {
@@ -82,6 +91,46 @@ test("a provider that fails is passed over", async () => {
   await bench.threadOf("home").replyError(new Error("down"));
   await bench.threadOf("first").reply({ kind: "lyrics", lyrics: LYRICS });
   expect(await found).toEqual(LYRICS);
+});
+
+test("where all that are asked fail, the last error is the answer, and each is told once a minute", async () => {
+  const providers = create([HOME, FIRST]);
+  for (let count = 0; count < 2; count++) {
+    const found = find(providers);
+    await settle();
+    await bench.threadOf("home").replyError(new NodeError("site-busy", "home is down"));
+    await bench.threadOf("first").replyError(new NodeError("site-busy", "first is down"));
+    await expect(found).rejects.toMatchObject({ code: "site-busy", message: "first is down" });
+  }
+  expect(lines).toEqual(["warn lyrics: home failed: home is down", "warn lyrics: first failed: first is down"]);
+});
+
+test("where one of them has none, there are none, and so where one refuses the track", async () => {
+  const refusal = new NodeError("site-unavailable", "not in your country");
+  for (const reply of [undefined, refusal]) {
+    const found = find(create([HOME, FIRST]));
+    await settle();
+    const home = bench.threadOf("home");
+    await (reply === undefined ? home.reply({ kind: "lyrics", lyrics: undefined }) : home.replyError(reply));
+    await bench.threadOf("first").replyError(new NodeError("site-busy", "down"));
+    expect(await found).toBeUndefined();
+    expect(lines.filter((line) => line.startsWith("warn"))).toEqual(["warn lyrics: first failed: down"]);
+    await bench.plugins.close();
+  }
+});
+
+test("many searches for lyrics leave permits of their account for words to search for", async () => {
+  const providers = create([FIRST]);
+  for (let index = 0; index < 300; index++) find(providers).catch(() => undefined);
+  for (let index = 0; index < 15; index++) {
+    await settle();
+    clock.advance(100);
+  }
+  expect(bench.threadOf("first").all("lyrics")).toHaveLength(256);
+  let isFound = false;
+  void loader.share(async () => (isFound = true), { owner: OWNER, signal: SIGNAL });
+  await settle();
+  expect(isFound).toBe(true);
 });
 
 test("a provider for other sources only is not asked", async () => {

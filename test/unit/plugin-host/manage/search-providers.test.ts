@@ -128,7 +128,7 @@ test("clients are told of LavaSearch where there is a search, and of LavaLyrics 
       plugins: () => bench.plugins.working,
       loader: new TrackLoader({ listSources: () => [], clock }),
     };
-    const lyrics = new LyricsProviders({ ...provided, order: [], logger: silentLogger });
+    const lyrics = new LyricsProviders({ ...provided, order: [], clock, logger: silentLogger });
     return listedPlugins({ infos: [{ name: "lavasrc-plugin", version: "1" }], searches, lyrics }).map(
       ({ name }) => name,
     );
