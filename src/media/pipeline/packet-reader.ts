@@ -77,6 +77,8 @@ export class PacketReader {
   #runNumber = 0;
   #isReading = false;
   #isAtEnd = false;
+  /** Where the packets end, once that was seen; a later seek back does not forget it. */
+  #endMs: number | undefined;
   /** End of the packet read last; undefined right after a seek. */
   #readUntilMs: number | undefined;
   /** Highest `#readUntilMs` of this run, and the number of packets that came too close for it. */
@@ -125,12 +127,12 @@ export class PacketReader {
   }
 
   /**
-   * Where the track ends: from its container, or once everything has been read, from its packets; undefined without an
+   * Where the track ends: from its container, or once its end has been read, from its packets; undefined without an
    * end.
    */
   get lengthMs(): number | undefined {
     const reportedMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
-    return reportedMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? reportedMs) : reportedMs;
+    return reportedMs === undefined ? undefined : (this.#endMs ?? reportedMs);
   }
 
   /** How far the run, or that behind a prepared jump, has been read; before its first packet, its start. */
@@ -344,6 +346,7 @@ export class PacketReader {
       }
       if (packet === undefined) {
         this.#isAtEnd = true;
+        this.#endMs = this.#readUntilMs ?? this.#endMs;
         this.#replacement?.close();
         this.#replacement = undefined;
         continue;
@@ -431,6 +434,7 @@ export class PacketReader {
     this.#readUntilMs = timestampMs + durationMs;
     const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
     this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);
+    if (this.#endMs !== undefined) this.#endMs = Math.max(this.#endMs, this.#readUntilMs);
     this.#silentPackets = Math.max(0, this.#silentPackets + 1 - PACKETS_PER_MS_MAX * gainedMs);
     if (this.#silentPackets <= SILENT_PACKETS_MAX) return;
     throw new NodeError("media-damaged", "the media cannot be played: its packets hold no audio");

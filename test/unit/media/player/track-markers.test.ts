@@ -5,6 +5,7 @@ import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import type { Marker } from "../../../../src/bridge/markers.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import type { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
 import { AheadVoice, SILENCE } from "../../../support/ahead-voice.ts";
@@ -31,12 +32,19 @@ let events: WorkerEvent[];
 let demuxers: SlowDemuxer[];
 /** What a seek waits for. */
 let whenFound: Promise<void>;
+/** A seek there, and reading on from there, fails or waits for ever. */
+let damage: { readonly atMs: number; readonly kind: "refused" | "unreadable" | "hanging" } | undefined;
 let isSeekable: boolean;
+let whenOpen: Promise<void>;
 
 class SlowDemuxer extends ScriptedDemuxer {
   override async seek(positionMs: number): Promise<void> {
     await super.seek(positionMs);
     await whenFound;
+    if (damage?.atMs !== positionMs) return;
+    if (damage.kind === "refused") throw new NodeError("media-damaged", "the range was refused");
+    if (damage.kind === "unreadable") this.failAt(0, new NodeError("media-damaged", "the index leads nowhere"));
+    if (damage.kind === "hanging") await new Promise(() => undefined);
   }
 }
 
@@ -46,11 +54,14 @@ beforeEach(async () => {
   events = [];
   demuxers = [];
   whenFound = Promise.resolve();
+  damage = undefined;
+  whenOpen = Promise.resolve();
   isSeekable = true;
   player = createAudioPlayer({
     clock,
     voice,
     open: async () => {
+      await whenOpen;
       const demuxer = new SlowDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS, isSeekable });
       demuxers.push(demuxer);
       return demuxer;
@@ -78,6 +89,16 @@ async function playing(markers: readonly Marker[], changes: Partial<PlayCommand>
 /** The numbers of the packets that listeners received, without silence. */
 function heard(): number[] {
   return voice.received.filter((number) => number !== SILENCE);
+}
+
+function heardFrom(index: number): number[] {
+  return voice.received.slice(index).filter((number) => number !== SILENCE);
+}
+
+/** The player's position at this moment. */
+function positionNow(): number {
+  const { positionMs, epochMs, rate } = player.position!;
+  return positionMs + (clock.epochMs() - epochMs) * rate;
 }
 
 function range(first: number, last: number): number[] {
@@ -335,6 +356,17 @@ describe("a segment that is skipped", () => {
     await tick(370);
     expect(heard()).toEqual(range(0, LAST));
     expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
+  });
+
+  it("to near the end of a track that is shorter than stated ends it, and costs no more than a seek and back", async () => {
+    for (const skipToMs of [9900, 10_050, 10_500]) {
+      const from = voice.received.length;
+      await playing(marked({ positionMs: 4000, skipToMs }), { lengthMs: 11_000 });
+      await tick(260);
+      expect(heardFrom(from)).toEqual(range(0, 199));
+      expect(demuxers.at(-1)?.seeks.length).toBeLessThanOrEqual(2);
+      expect(events.at(-1)).toMatchObject({ type: "trackEnded", reason: "finished" });
+    }
   });
 
   it("costs no second seek when other markers are set meanwhile", async () => {
