@@ -125,7 +125,7 @@ export class Pipeline {
 
   /** The newest run began with a jump: the frames produced before it are played to their end. */
   get hasJumped(): boolean {
-    return this.#hasJumped;
+    return this.#hasJumped && !this.hasLanded;
   }
 
   /** Where the next jump begins; undefined without one. */

@@ -369,6 +369,26 @@ describe("a segment that is skipped", () => {
     }
   });
 
+  it("is left behind by a seek back, and what lies between is not reached by that", async () => {
+    await playing(marked({ positionMs: 2000 }, SEGMENT, { positionMs: 7200 }));
+    await tick(215);
+    expect(passed()).toEqual(["1 reached", "2 reached", "3 reached"]);
+    let found = (): void => undefined;
+    whenFound = new Promise((resolve) => {
+      found = resolve;
+    });
+    seek(1000);
+    await tick(5);
+    player.prepare();
+    found();
+    await readAhead();
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
+    await tick(40);
+    expect(passed()).toHaveLength(3);
+    await tick(200);
+    expect(passed().slice(3)).toEqual(["1 reached", "2 reached", "3 reached"]);
+  });
+
   it("costs no second seek when other markers are set meanwhile", async () => {
     await playing(marked(SEGMENT));
     await tick(150);
