@@ -182,7 +182,9 @@ export class Pipeline {
 
   /** The requested end, or a jump to it, and how far the newest run has been read (its start before the first packet), in track time. */
   get bounds(): { readonly endMs: number | undefined; readonly readUntilMs: number } {
-    return { endMs: this.#isJumpEnd ? this.nextJumpMs : this.#endMs, readUntilMs: this.#reader.readUntilMs };
+    const jumpMs = this.#isJumpEnd ? this.nextJumpMs : undefined;
+    const endMs = jumpMs === undefined ? this.#endMs : Math.min(jumpMs, this.#endMs ?? jumpMs);
+    return { endMs, readUntilMs: this.#reader.readUntilMs };
   }
 
   /** The reason for an empty `produce`. */

@@ -369,6 +369,13 @@ describe("a segment that is skipped", () => {
     }
   });
 
+  it("behind the end time changes nothing about that", async () => {
+    await playing(marked({ positionMs: 9000, skipToMs: 9950 }), { endMs: 2000 });
+    await tick(120);
+    expect(heard()).toEqual(range(0, 99));
+    expect(events.map(({ type }) => type)).not.toContain("log");
+  });
+
   it("is left behind by a seek back, and what lies between is not reached by that", async () => {
     await playing(marked({ positionMs: 2000 }, SEGMENT, { positionMs: 7200 }));
     await tick(215);
