@@ -556,6 +556,10 @@ export class Pipeline {
     this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? neededMs);
     const jump = this.#jump;
     if (jump === undefined) return;
+    if (this.#reader.isImpossible(jump)) {
+      this.#planJump(jump.fromMs + 1);
+      return;
+    }
     this.#isJumpEnd = endsTrack(jump, this.#span.endMs);
     if (this.#isJumpEnd) this.#span.endMs = Math.min(this.#span.endMs, jump.fromMs);
     this.#reader.prepareJump(this.#isJumpEnd ? undefined : jump);

@@ -396,6 +396,54 @@ describe("a segment that is skipped", () => {
     expect(passed().slice(3)).toEqual(["1 reached", "2 reached", "3 reached"]);
   });
 
+  it.each(["refused", "unreadable"] as const)(
+    "is played when its target is %s, and later ones are skipped",
+    async (kind) => {
+      damage = { atMs: 7000, kind };
+      await playing(marked(SEGMENT, { positionMs: 8000, skipToMs: 9000 }));
+      await tick(480);
+      expect(heard()).toEqual([...range(0, 399), ...range(450, LAST)]);
+      expect(voice.received.slice(0, 450)).not.toContain(SILENCE);
+      expect(passed()).toEqual(["1 reached", "2 reached"]);
+      expect(events.map(({ type }) => type)).not.toContain("trackException");
+      expect(demuxers.flatMap(({ seeks }) => seeks)).toHaveLength(3);
+    },
+  );
+
+  it("is played behind a short silence when its target is never found, and a seek back tries again", async () => {
+    damage = { atMs: 7000, kind: "hanging" };
+    await playing(marked(SEGMENT));
+    await tick(300);
+    const missing = voice.received.slice(voice.received.indexOf(214), voice.received.indexOf(215)).length;
+    expect(missing).toBeLessThan(30);
+    expect(heard()).toEqual(range(0, heard().length - 1));
+    expect(heard().length).toBeGreaterThan(250);
+    damage = undefined;
+    seek(3500);
+    await tick(60);
+    expect(heard().at(-1)).toBeGreaterThan(350);
+  });
+
+  it("is played when its target is refused, and so are seeks from then on", async () => {
+    damage = { atMs: 7000, kind: "refused" };
+    await playing(marked(SEGMENT));
+    isSeekable = false;
+    await tick(520);
+    expect(demuxers).toHaveLength(2);
+    expect(heard()).toEqual(range(0, LAST));
+    expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
+  });
+
+  it("is played at once when it is removed while its target is never found", async () => {
+    damage = { atMs: 7000, kind: "hanging" };
+    await playing(marked(SEGMENT));
+    await tick(150);
+    player.setMarkers(1, []);
+    await tick(370);
+    expect(heard()).toEqual(range(0, LAST));
+    expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
+  });
+
   it("costs no second seek when other markers are set meanwhile", async () => {
     await playing(marked(SEGMENT));
     await tick(150);
