@@ -216,7 +216,7 @@ export class Pipeline {
    */
   setJumps(jumps: readonly Jump[], heardMs: number): void {
     this.#jumps = new JumpList(jumps);
-    if (this.#reader.seekTargetMs !== undefined || this.hasLanded) return;
+    if (this.#reader.seekTargetMs !== undefined || this.hasLanded || this.#isLateJump(heardMs)) return;
     // A jump that is made is not made again, though listeners have yet to hear it.
     this.#planJump(this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs);
   }
@@ -392,6 +392,13 @@ export class Pipeline {
   /** What has been read before the jump does not reach to its start. */
   get #mustJumpEarly(): boolean {
     return this.#reader.isJumpReady && this.#reader.queue.length === 0 && this.stallReason === "input";
+  }
+
+  /** Listeners are in the segment of the next jump, whose target is late, and it is still one of the jumps. */
+  #isLateJump(heardMs: number): boolean {
+    const jump = this.#jump;
+    if (jump === undefined || heardMs < jump.fromMs || heardMs >= jump.toMs) return false;
+    return this.#jumps.nextFrom(jump.fromMs)?.toMs === jump.toMs;
   }
 
   #planJump(fromMs: number): void {

@@ -444,6 +444,19 @@ describe("a segment that is skipped", () => {
     expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
   });
 
+  it("is left late although other markers are set meanwhile", async () => {
+    whenFound = new Promise((resolve) => clock.after(1250, resolve));
+    const late = { positionMs: 1000, skipToMs: 7000 };
+    await playing(marked(late));
+    await tick(58);
+    expect(passed()).toEqual(["1 reached"]);
+    player.setMarkers(1, marked({ ...late, isDone: true }, { positionMs: 7100 }));
+    await tick(200);
+    const jump = heard().indexOf(350);
+    expect(heard()).toEqual([...range(0, heard()[jump - 1]!), ...range(350, LAST)]);
+    expect(passed()).toEqual(["1 reached", "2 reached"]);
+  });
+
   it("costs no second seek when other markers are set meanwhile", async () => {
     await playing(marked(SEGMENT));
     await tick(150);
