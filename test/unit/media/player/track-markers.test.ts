@@ -457,6 +457,16 @@ describe("a segment that is skipped", () => {
     expect(passed()).toEqual(["1 reached", "2 reached"]);
   });
 
+  it("is skipped where it goes on behind another one into which a seek leads", async () => {
+    await playing(marked({ positionMs: 1000, skipToMs: 3000 }, { positionMs: 2000, skipToMs: 4000 }));
+    await tick(10);
+    seek(1500);
+    await tick(100);
+    const from = heard().indexOf(75);
+    expect(heard().slice(from, from + 40)).toEqual([...range(75, 99), ...range(200, 214)]);
+    expect(passed()).toEqual(["1 bypassed", "2 reached"]);
+  });
+
   it("frames that are made again around the jump change neither position nor outcomes", async () => {
     await playing(marked({ positionMs: 1000, skipToMs: 7000 }, { positionMs: 5000 }));
     for (let frame = 0; frame < 80; frame++) {
