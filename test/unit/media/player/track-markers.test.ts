@@ -205,6 +205,20 @@ describe("a marker", () => {
     expect(passed()).toEqual(["1 reached"]);
   });
 
+  it("is not reported before anything is heard, even at the start of the track", async () => {
+    let begin = (): void => undefined;
+    whenOpen = new Promise((resolve) => {
+      begin = resolve;
+    });
+    await playing(marked({ positionMs: 0 }));
+    await tick(10);
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
+    expect(passed()).toEqual([]);
+    begin();
+    await tick(5);
+    expect(passed()).toEqual(["1 reached"]);
+  });
+
   it("of another track than the playing one is ignored", async () => {
     await playing([]);
     player.setMarkers(2, marked({ positionMs: 100 }));
