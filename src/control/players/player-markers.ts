@@ -37,6 +37,8 @@ export class PlayerMarkers {
   readonly #logger: Logger;
   readonly #groups = new Map<string, Group>();
   #lastId = 0;
+  /** Target of the last seek. */
+  #soughtMs = 0;
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
     this.#clock = clock;
@@ -75,18 +77,19 @@ export class PlayerMarkers {
     );
   }
 
-  /** `isBeforeSeek`: the worker did not know yet of the last seek, behind which they may be passed again. */
+  /** `isBeforeSeek`: the worker did not know yet of the last seek, behind whose target they are passed again. */
   onPassed(passed: readonly PassedMarker[], { isBeforeSeek }: { readonly isBeforeSeek: boolean }): void {
     for (const { id, outcome, epochMs } of passed) {
       const [group, marker] = this.#find(id);
       if (group === undefined || marker === undefined || marker.isDone) continue;
-      marker.isDone = !isBeforeSeek;
+      marker.isDone = !isBeforeSeek || marker.positionMs < this.#soughtMs - SAME_MOMENT_MS;
       this.#tell(group, marker, outcome, epochMs);
     }
   }
 
   /** Markers from there on are ahead again. */
   onSeek(positionMs: number): void {
+    this.#soughtMs = positionMs;
     for (const { markers } of this.#groups.values()) {
       for (const marker of markers) if (marker.positionMs >= positionMs - SAME_MOMENT_MS) marker.isDone = false;
     }
