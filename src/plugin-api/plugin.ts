@@ -635,7 +635,7 @@ interface OfTrack extends OfPlayer, PlayingTrack {}
 /** With the members of the event that the client gets. */
 export type TrackEvent =
   | (OfTrack & { readonly type: "trackStarted" })
-  /** Another track plays under its name from now on. The client gets no event. */
+  /** Another track plays under its name from now on, and has no markers yet. The client gets no event. */
   | (OfTrack & { readonly type: "trackMirrored" })
   | (OfTrack & {
       readonly type: "trackEnded";
@@ -655,8 +655,8 @@ export interface MarkerEvent extends OfPlayer {
   readonly note: Json;
   /**
    * `reached`: playback came to it, and jumped if it has `skipToMs`. `late`: it was past when it was set; playback jumps
-   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. `removed`: the track has ended, or
-   * the markers were replaced, before it was passed. A seek back to before it makes it be passed again.
+   * if it was not yet at `skipToMs`. `bypassed`: a seek or a jump has passed over it. `removed`: the track has ended or
+   * was mirrored, or the markers were replaced, before it was passed. A seek back to before it makes it be passed again.
    */
   readonly outcome: "reached" | "late" | "bypassed" | "removed";
   /** When listeners hear that position, epoch milliseconds; otherwise when it was noticed. */

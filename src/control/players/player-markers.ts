@@ -5,6 +5,8 @@ import { MARKERS_MAX, type Marker, type MarkerOutcome, type PassedMarker } from 
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 
+/** Its markers are of the recording, wherever that plays from. */
+export const LYRICS_GROUP = "lyrics";
 /** Times that are closer are the same. */
 const SAME_MOMENT_MS = 0.5;
 
@@ -20,7 +22,7 @@ export interface MarkerRequest {
 
 /**
  * Receives what becomes of a marker. `reached`, `late` and `bypassed`: see MarkerOutcome. `removed`: the track has ended
- * or its group was replaced before it was passed. `epochMs`: see PassedMarker. Must not throw.
+ * or plays from a mirror, or its group was replaced, before it was passed. `epochMs`: see PassedMarker. Must not throw.
  */
 export type OnMarker = (id: number, outcome: MarkerOutcome | "removed", epochMs: number) => void;
 
@@ -93,6 +95,15 @@ export class PlayerMarkers {
     for (const { markers } of this.#groups.values()) {
       for (const marker of markers) if (marker.positionMs >= positionMs - SAME_MOMENT_MS) marker.isDone = false;
     }
+  }
+
+  /** The recording plays from elsewhere, from there on: positions in what has played so far mean nothing there. */
+  onMirrored(positionMs: number): void {
+    const lyrics = this.#groups.get(LYRICS_GROUP);
+    this.#groups.delete(LYRICS_GROUP);
+    this.clear();
+    if (lyrics !== undefined) this.#groups.set(LYRICS_GROUP, lyrics);
+    this.onSeek(positionMs);
   }
 
   /** The track has ended. */
