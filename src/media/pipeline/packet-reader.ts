@@ -21,6 +21,8 @@ const SEEK_PATIENCE_MS = 400;
 const PACKETS_PER_MS_MAX = 16;
 /** Packets in a row that may hold no audio, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
+/** Targets of jumps that are remembered because they could not be read. */
+const UNREADABLE_MAX = 8;
 /** Limit of replacements of a plugin's track in a row, each before this much more of it was read. */
 const REPLACEMENTS_MAX = 3;
 const REPLACEMENT_GAIN_MS = 1_000;
@@ -94,8 +96,8 @@ export class PacketReader {
   #joinMs: number | undefined;
   /** The next jump, which is prepared when it is near. */
   #jump: PreparedJump | undefined;
-  /** The last one whose target could not be read. */
-  #impossibleJump: Jump | undefined;
+  /** Targets that could not be read since the last seek: the newest. */
+  readonly #unreadableMs: number[] = [];
   /** A jump was given up after the reader had gone to its target: it returns to where it had come. */
   #returnMs: number | undefined;
   /** Packets before it were read before that. */
@@ -172,8 +174,8 @@ export class PacketReader {
   }
 
   /** The target of this jump could not be read: it is not to be prepared again before a seek. */
-  isImpossible(jump: Jump): boolean {
-    return this.#impossibleJump?.fromMs === jump.fromMs && this.#impossibleJump.toMs === jump.toMs;
+  isImpossible({ toMs }: Jump): boolean {
+    return this.#unreadableMs.includes(toMs);
   }
 
   /** The target of the next jump has been read. */
@@ -257,9 +259,10 @@ export class PacketReader {
   /** The target of the jump cannot be read: the track is to be opened again where it was left. False: no jump is due. */
   #giveUpTarget(): boolean {
     const { jump, leftAtMs } = this.#jump ?? {};
-    if (leftAtMs === undefined || this.isJumpReady) return false;
+    if (jump === undefined || leftAtMs === undefined || this.isJumpReady) return false;
     this.#jump = undefined;
-    this.#impossibleJump = jump;
+    this.#unreadableMs.push(jump.toMs);
+    if (this.#unreadableMs.length > UNREADABLE_MAX) this.#unreadableMs.shift();
     this.#returnTo(leftAtMs);
     return true;
   }
@@ -438,7 +441,7 @@ export class PacketReader {
 
   #forgetJump(): void {
     this.#jump = undefined;
-    this.#impossibleJump = undefined;
+    this.#unreadableMs.length = 0;
     this.#returnMs = undefined;
     this.#knownUntilMs = undefined;
   }

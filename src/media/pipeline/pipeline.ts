@@ -564,7 +564,7 @@ export class Pipeline {
     const jump = this.#jump;
     if (jump === undefined) return;
     if (this.#reader.isImpossible(jump)) {
-      this.#planJump(jump.fromMs + 1);
+      this.#planJump(jump.toMs);
       return;
     }
     this.#isJumpEnd = endsTrack(jump, this.#span.endMs);

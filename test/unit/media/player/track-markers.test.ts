@@ -414,11 +414,14 @@ describe("a segment that is skipped", () => {
     "is played when its target is %s, and later ones are skipped",
     async (kind) => {
       damage = { atMs: 7000, kind };
-      await playing(marked(SEGMENT, { positionMs: 8000, skipToMs: 9000 }));
-      await tick(480);
+      const markers = marked(SEGMENT, { positionMs: 6000, skipToMs: 7000 }, { positionMs: 8000, skipToMs: 9000 });
+      await playing(markers);
+      await tick(180);
+      player.setMarkers(1, markers);
+      await tick(300);
       expect(heard()).toEqual([...range(0, 399), ...range(450, LAST)]);
       expect(voice.received.slice(0, 450)).not.toContain(SILENCE);
-      expect(passed()).toEqual(["1 reached", "2 reached"]);
+      expect(passed()).toEqual(["1 reached", "2 reached", "3 reached"]);
       expect(events.map(({ type }) => type)).not.toContain("trackException");
       expect(demuxers.flatMap(({ seeks }) => seeks)).toHaveLength(3);
     },
