@@ -636,7 +636,7 @@ interface OfTrack extends OfPlayer, PlayingTrack {}
 /** With the members of the event that the client gets. */
 export type TrackEvent =
   | (OfTrack & { readonly type: "trackStarted" })
-  /** Another track plays under its name from now on. The client gets no event. */
+  /** Another track plays under its name from now on, and has no markers yet. The client gets no event. */
   | (OfTrack & { readonly type: "trackMirrored" })
   | (OfTrack & {
       readonly type: "trackEnded";

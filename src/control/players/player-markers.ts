@@ -4,6 +4,8 @@
 import { MARKERS_MAX, type Marker, type MarkerOutcome, type PassedMarker } from "../../bridge/markers.ts";
 import type { Logger } from "../../log/log.ts";
 
+/** Its markers are of the recording, wherever that plays from. */
+export const LYRICS_GROUP = "lyrics";
 /** Times that are closer are the same. */
 const SAME_MOMENT_MS = 0.5;
 
@@ -20,7 +22,7 @@ export interface MarkerRequest {
 /** Receives that a marker was passed. `epochMs`: see PassedMarker. Must not throw. */
 export type OnMarker = (id: number, outcome: MarkerOutcome, epochMs: number) => void;
 
-/** `onRemoved`: the track has ended, or the group was replaced. Must not throw. */
+/** `onRemoved`: the track has ended or plays from a mirror, or the group was replaced. Must not throw. */
 export interface GroupOptions {
   readonly onRemoved?: (() => void) | undefined;
 }
@@ -37,6 +39,8 @@ export class PlayerMarkers {
   readonly #logger: Logger;
   readonly #groups = new Map<string, Group>();
   #lastId = 0;
+  /** Target of the last seek. */
+  #soughtMs = 0;
 
   constructor({ logger }: { readonly logger: Logger }) {
     this.#logger = logger;
@@ -79,21 +83,31 @@ export class PlayerMarkers {
     );
   }
 
-  /** `isBeforeSeek`: the worker did not know yet of the last seek, behind which they may be passed again. */
+  /** `isBeforeSeek`: the worker did not know yet of the last seek, behind whose target they are passed again. */
   onPassed(passed: readonly PassedMarker[], { isBeforeSeek }: { readonly isBeforeSeek: boolean }): void {
     for (const { id, outcome, epochMs } of passed) {
       const [group, marker] = this.#find(id);
       if (group === undefined || marker === undefined || marker.isDone) continue;
-      marker.isDone = !isBeforeSeek;
+      marker.isDone = !isBeforeSeek || marker.positionMs < this.#soughtMs - SAME_MOMENT_MS;
       this.#tell(group, marker, outcome, epochMs);
     }
   }
 
   /** Markers from there on are ahead again. */
   onSeek(positionMs: number): void {
+    this.#soughtMs = positionMs;
     for (const { markers } of this.#groups.values()) {
       for (const marker of markers) if (marker.positionMs >= positionMs - SAME_MOMENT_MS) marker.isDone = false;
     }
+  }
+
+  /** The recording plays from elsewhere, from there on: positions in what has played so far mean nothing there. */
+  onMirrored(positionMs: number): void {
+    const lyrics = this.#groups.get(LYRICS_GROUP);
+    this.#groups.delete(LYRICS_GROUP);
+    this.clear();
+    if (lyrics !== undefined) this.#groups.set(LYRICS_GROUP, lyrics);
+    this.onSeek(positionMs);
   }
 
   /** The track has ended. */

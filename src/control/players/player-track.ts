@@ -283,9 +283,13 @@ export class PlayerTrack {
     const { mirror, ...failed } = await this.#mirrors.next(loaded, cause);
     // It was stopped or replaced in the meantime.
     if (this.#loaded !== loaded) return;
+    const { intent } = this.#options;
     const epochMs = this.#clock.epochMs();
-    this.#options.intent.replaceTrack({ mirror, positionMs: loaded.positionMs(epochMs), epochMs });
+    // Where a skip leads that was made before anything was heard does not count.
+    const positionMs = loaded.hasBeenAudible ? loaded.positionMs(epochMs) : intent.track.positionMs;
+    intent.replaceTrack({ mirror, positionMs, epochMs });
     if (failed.error === undefined) {
+      this.#markers.onMirrored(positionMs);
       const mirrored = this.load();
       this.start();
       this.#tell(mirrored, { type: "trackMirrored" });

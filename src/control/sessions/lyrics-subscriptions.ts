@@ -9,13 +9,12 @@ import type { Logger } from "../../log/log.ts";
 import type { Track } from "../../track/track.ts";
 import { ownerOf } from "../access/account.ts";
 import type { AllowedSources } from "../access/identity.ts";
-import type { OnMarker } from "../players/player-markers.ts";
+import { LYRICS_GROUP, type OnMarker } from "../players/player-markers.ts";
 import { type LyricsJson, lyricsToJson } from "../protocol/lyrics-json.ts";
 import type { Session } from "./session.ts";
 import type { SessionPlayer } from "./session-player.ts";
 import type { Sessions } from "./sessions.ts";
 
-const MARKERS = "lyrics";
 /** Later lines are not sent at their times. */
 const TIMED_LINES_MAX = 1000;
 /** For the objects of a line. */
@@ -72,7 +71,7 @@ export class LyricsSubscriptions {
     if (subscription === undefined) return;
     this.#byPlayer.delete(player);
     end(subscription);
-    player.setMarkers(MARKERS, [], () => undefined);
+    player.setMarkers(LYRICS_GROUP, [], () => undefined);
   }
 
   /** Follows what happens to all players. */
@@ -149,7 +148,7 @@ export class LyricsSubscriptions {
     };
     const markers = lines.slice(0, TIMED_LINES_MAX).map(({ timestamp }, id) => ({ id, positionMs: timestamp }));
     try {
-      subscription.player.setMarkers(MARKERS, markers, onMarker);
+      subscription.player.setMarkers(LYRICS_GROUP, markers, onMarker);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#options.logger.warn("lyrics of a subscription: plugins have set too many markers for their lines", {

@@ -9,20 +9,23 @@ export const REST_MS_MIN = FRAMES_AHEAD_MAX * FRAME_MS;
 const SAME_MOMENT_MS = 0.5;
 
 export class JumpList {
-  readonly #jumps: Jump[] = [];
+  /** In the order of their starts. */
+  readonly #jumps: readonly Jump[];
 
-  /** In any order; those that touch or overlap become one. */
+  /** In any order. */
   constructor(jumps: readonly Jump[] = []) {
-    for (const { fromMs, toMs } of [...jumps].sort((one, other) => one.fromMs - other.fromMs)) {
-      const last = this.#jumps.at(-1);
-      if (last === undefined || fromMs > last.toMs + REST_MS_MIN) this.#jumps.push({ fromMs, toMs });
-      else if (toMs > last.toMs) this.#jumps[this.#jumps.length - 1] = { fromMs: last.fromMs, toMs };
-    }
+    this.#jumps = [...jumps].sort((one, other) => one.fromMs - other.fromMs);
   }
 
-  /** The first that begins at a track time or behind it. */
+  /** The first that begins at a track time or behind it, as one with those that touch or overlap it. */
   nextFrom(positionMs: number): Jump | undefined {
-    return this.#jumps.find(({ fromMs }) => fromMs >= positionMs - SAME_MOMENT_MS);
+    let next: Jump | undefined;
+    for (const jump of this.#jumps) {
+      if (jump.fromMs < positionMs - SAME_MOMENT_MS) continue;
+      if (next !== undefined && jump.fromMs > next.toMs + REST_MS_MIN) break;
+      next = { fromMs: next?.fromMs ?? jump.fromMs, toMs: Math.max(next?.toMs ?? 0, jump.toMs) };
+    }
+    return next;
   }
 
   /** Where to start for a track time: behind the jump that begins right there. */

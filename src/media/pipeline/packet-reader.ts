@@ -15,12 +15,14 @@ import { type Jump, PreparedJump } from "./prepared-jump.ts";
 import { ReplacementStream } from "./replacement-stream.ts";
 import type { TrackTally } from "./track-tally.ts";
 
-/** A seek that waits this long for a stalled read drops the connection and opens the track again at the target. */
+/** A seek that waits this long for a stalled read drops the connection and opens the track again where it is to go. */
 const SEEK_PATIENCE_MS = 400;
 /** The shortest packets of any format are 16 samples long. */
 const PACKETS_PER_MS_MAX = 16;
 /** Packets in a row that may hold no audio, as where a file is damaged. */
 const SILENT_PACKETS_MAX = 4096;
+/** Targets of jumps that are remembered because they could not be read. */
+const UNREADABLE_MAX = 8;
 /** Limit of replacements of a plugin's track in a row, each before this much more of it was read. */
 const REPLACEMENTS_MAX = 3;
 const REPLACEMENT_GAIN_MS = 1_000;
@@ -71,12 +73,14 @@ export class PacketReader {
   /** Increases with each demuxer that is given up, so that its late answers are dropped. */
   #generation = 0;
   #seekTargetMs: number | undefined;
-  /** Runs while a seek waits for a read in progress. */
+  /** Runs while a seek waits for a read in progress, or listeners for the target of a jump. */
   #patience: Timer | undefined;
   #landedMs: number;
   #runNumber = 0;
   #isReading = false;
   #isAtEnd = false;
+  /** Where the packets end, once that was seen; a later seek back does not forget it. */
+  #endMs: number | undefined;
   /** End of the packet read last; undefined right after a seek. */
   #readUntilMs: number | undefined;
   /** Highest `#readUntilMs` of this run, and the number of packets that came too close for it. */
@@ -92,6 +96,8 @@ export class PacketReader {
   #joinMs: number | undefined;
   /** The next jump, which is prepared when it is near. */
   #jump: PreparedJump | undefined;
+  /** Targets that could not be read since the last seek: the newest. */
+  readonly #unreadableMs: number[] = [];
   /** A jump was given up after the reader had gone to its target: it returns to where it had come. */
   #returnMs: number | undefined;
   /** Packets before it were read before that. */
@@ -125,12 +131,12 @@ export class PacketReader {
   }
 
   /**
-   * Where the track ends: from its container, or once everything has been read, from its packets; undefined without an
+   * Where the track ends: from its container, or once its end has been read, from its packets; undefined without an
    * end.
    */
   get lengthMs(): number | undefined {
     const reportedMs = this.#demuxer?.info.lengthMs ?? this.#options.lengthMs;
-    return reportedMs !== undefined && this.#isAtEnd ? (this.#readUntilMs ?? reportedMs) : reportedMs;
+    return reportedMs === undefined ? undefined : (this.#endMs ?? reportedMs);
   }
 
   /** How far the run, or that behind a prepared jump, has been read; before its first packet, its start. */
@@ -146,6 +152,7 @@ export class PacketReader {
 
   /** Continues reading when there is space; called by the pipeline after it took packets. */
   wake(): void {
+    if (this.#queue.length === 0) this.#awaitTarget();
     if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
     if (this.#seekTargetMs === undefined && !this.#mustTurn && (this.#isAtEnd || !this.#isLow)) return;
     void this.#read(this.#generation);
@@ -160,10 +167,15 @@ export class PacketReader {
     const leftAtMs = this.#jump?.leftAtMs;
     this.#jump = jump && new PreparedJump(jump);
     if (leftAtMs !== undefined) {
-      this.#returnMs = leftAtMs;
-      this.#startReadingAt(leftAtMs);
+      this.#returnTo(leftAtMs);
+      if (this.#isReading) this.#limitWait(() => this.#returnMs === leftAtMs);
     }
     this.wake();
+  }
+
+  /** The target of this jump could not be read: it is not to be prepared again before a seek. */
+  isImpossible({ toMs }: Jump): boolean {
+    return this.#unreadableMs.includes(toMs);
   }
 
   /** The target of the next jump has been read. */
@@ -223,12 +235,41 @@ export class PacketReader {
       this.wake();
       return;
     }
+    this.#limitWait(() => this.#seekTargetMs === targetMs);
+  }
+
+  /** Opens the track again if this is still true, and a read in progress, when the patience is over. */
+  #limitWait(isWaiting: () => boolean): void {
     const generation = this.#generation;
     this.#patience?.cancel();
     this.#patience = this.#options.budget.clock.after(SEEK_PATIENCE_MS, () => {
-      const isStillWaiting = this.#isReading && this.#seekTargetMs === targetMs && this.#generation === generation;
-      if (isStillWaiting && this.#demuxer !== undefined && !this.#abort.signal.aborted) this.#start();
+      if (!this.#isReading || this.#generation !== generation || this.#abort.signal.aborted) return;
+      if (this.#demuxer !== undefined && isWaiting()) this.#start();
     });
+  }
+
+  /** Nothing is left to be played before the jump: its target must be ready soon. */
+  #awaitTarget(): void {
+    const prepared = this.#jump;
+    if (prepared === undefined || prepared.isAwaited || !this.#isAhead || this.isJumpReady) return;
+    prepared.isAwaited = true;
+    this.#limitWait(() => this.#jump === prepared && this.#giveUpTarget());
+  }
+
+  /** The target of the jump cannot be read: the track is to be opened again where it was left. False: no jump is due. */
+  #giveUpTarget(): boolean {
+    const { jump, leftAtMs } = this.#jump ?? {};
+    if (jump === undefined || leftAtMs === undefined || this.isJumpReady) return false;
+    this.#jump = undefined;
+    this.#unreadableMs.push(jump.toMs);
+    if (this.#unreadableMs.length > UNREADABLE_MAX) this.#unreadableMs.shift();
+    this.#returnTo(leftAtMs);
+    return true;
+  }
+
+  #returnTo(readUntilMs: number): void {
+    this.#returnMs = readUntilMs;
+    this.#startReadingAt(readUntilMs);
   }
 
   /** The track is over: releases its memory. */
@@ -259,8 +300,7 @@ export class PacketReader {
           return;
         }
         this.#demuxer = demuxer;
-        if (!demuxer.isSeekable) this.#seekTargetMs = undefined;
-        if (!demuxer.isSeekable) this.#landedMs = 0;
+        if (!demuxer.isSeekable) this.#readFromStart();
         void this.#read(generation);
       },
       (error: unknown) => {
@@ -268,6 +308,14 @@ export class PacketReader {
         this.#fail(error, generation);
       },
     );
+  }
+
+  /** The input cannot seek. */
+  #readFromStart(): void {
+    this.#seekTargetMs = undefined;
+    this.#knownUntilMs = this.#returnMs;
+    if (this.#returnMs === undefined) this.#landedMs = 0;
+    this.#returnMs = undefined;
   }
 
   #open(link: TrackLink | undefined, generation: number): Promise<Demuxer> {
@@ -300,7 +348,12 @@ export class PacketReader {
       await this.#readOn(generation);
       return true;
     } catch (error) {
-      if (!(error instanceof InputReplacedError) || generation !== this.#generation) throw error;
+      if (generation !== this.#generation) throw error;
+      if (!(error instanceof InputReplacedError)) {
+        if (!this.#giveUpTarget()) throw error;
+        this.#start();
+        return true;
+      }
       // Some sources notice it only here.
       this.#onReplaced(error.link, generation);
       const replacement = this.#replacement;
@@ -344,6 +397,7 @@ export class PacketReader {
       }
       if (packet === undefined) {
         this.#isAtEnd = true;
+        this.#endMs = this.#readUntilMs ?? this.#endMs;
         this.#replacement?.close();
         this.#replacement = undefined;
         continue;
@@ -363,7 +417,7 @@ export class PacketReader {
     const returnMs = this.#returnMs;
     if (returnMs !== undefined) {
       await demuxer.seek(returnMs);
-      if (this.#returnMs !== returnMs) return;
+      if (this.#demuxer !== demuxer || this.#returnMs !== returnMs) return;
       this.#returnMs = undefined;
       this.#knownUntilMs = returnMs;
       return;
@@ -387,6 +441,7 @@ export class PacketReader {
 
   #forgetJump(): void {
     this.#jump = undefined;
+    this.#unreadableMs.length = 0;
     this.#returnMs = undefined;
     this.#knownUntilMs = undefined;
   }
@@ -431,6 +486,7 @@ export class PacketReader {
     this.#readUntilMs = timestampMs + durationMs;
     const gainedMs = Math.max(durationMs, this.#readUntilMs - this.#reachedMs);
     this.#reachedMs = Math.max(this.#reachedMs, this.#readUntilMs);
+    if (this.#endMs !== undefined) this.#endMs = Math.max(this.#endMs, this.#readUntilMs);
     this.#silentPackets = Math.max(0, this.#silentPackets + 1 - PACKETS_PER_MS_MAX * gainedMs);
     if (this.#silentPackets <= SILENT_PACKETS_MAX) return;
     throw new NodeError("media-damaged", "the media cannot be played: its packets hold no audio");

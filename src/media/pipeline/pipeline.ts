@@ -125,7 +125,7 @@ export class Pipeline {
 
   /** The newest run began with a jump: the frames produced before it are played to their end. */
   get hasJumped(): boolean {
-    return this.#hasJumped;
+    return this.#hasJumped && !this.hasLanded;
   }
 
   /** Where the next jump begins; undefined without one. */
@@ -182,7 +182,9 @@ export class Pipeline {
 
   /** The requested end, or a jump to it, and how far the newest run has been read (its start before the first packet), in track time. */
   get bounds(): { readonly endMs: number | undefined; readonly readUntilMs: number } {
-    return { endMs: this.#isJumpEnd ? this.nextJumpMs : this.#endMs, readUntilMs: this.#reader.readUntilMs };
+    const jumpMs = this.#isJumpEnd ? this.nextJumpMs : undefined;
+    const endMs = jumpMs === undefined ? this.#endMs : Math.min(jumpMs, this.#endMs ?? jumpMs);
+    return { endMs, readUntilMs: this.#reader.readUntilMs };
   }
 
   /** The reason for an empty `produce`. */
@@ -214,7 +216,7 @@ export class Pipeline {
    */
   setJumps(jumps: readonly Jump[], heardMs: number): void {
     this.#jumps = new JumpList(jumps);
-    if (this.#reader.seekTargetMs !== undefined || this.hasLanded) return;
+    if (this.#reader.seekTargetMs !== undefined || this.hasLanded || this.#isLateJump(heardMs)) return;
     // A jump that is made is not made again, though listeners have yet to hear it.
     this.#planJump(this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs);
   }
@@ -392,6 +394,13 @@ export class Pipeline {
     return this.#reader.isJumpReady && this.#reader.queue.length === 0 && this.stallReason === "input";
   }
 
+  /** Listeners are in the segment of the next jump, whose target is late, and it is still one of the jumps. */
+  #isLateJump(heardMs: number): boolean {
+    const jump = this.#jump;
+    if (jump === undefined || heardMs < jump.fromMs || heardMs >= jump.toMs) return false;
+    return this.#jumps.nextFrom(jump.fromMs)?.toMs === jump.toMs;
+  }
+
   #planJump(fromMs: number): void {
     this.#jump = this.#jumps.nextFrom(fromMs);
     this.#isJumpEnd = false;
@@ -554,6 +563,10 @@ export class Pipeline {
     this.#span.endMs = Math.min(neededMs, this.#reader.lengthMs ?? neededMs);
     const jump = this.#jump;
     if (jump === undefined) return;
+    if (this.#reader.isImpossible(jump)) {
+      this.#planJump(jump.toMs);
+      return;
+    }
     this.#isJumpEnd = endsTrack(jump, this.#span.endMs);
     if (this.#isJumpEnd) this.#span.endMs = Math.min(this.#span.endMs, jump.fromMs);
     this.#reader.prepareJump(this.#isJumpEnd ? undefined : jump);

@@ -245,7 +245,7 @@ export class AudioPlayer implements LoopMember {
   /** Reports the markers that listeners have reached. */
   #checkMarkers(): void {
     const track = this.#tracks.current;
-    if (track?.markers?.areAhead !== true) return;
+    if (track?.markers?.areAhead !== true || !track.hasBeenAudible) return;
     const { heardMs } = this.#positions;
     if (heardMs !== undefined) track.markers.onHeard(heardMs, track.pipeline.rate);
   }

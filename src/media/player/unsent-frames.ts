@@ -60,7 +60,8 @@ export class UnsentFrames {
     slot.clear();
     tracks.rewind(sentFrames + slotFrames);
     watch.onRevoked(sentFrames);
-    positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
+    // The frame in the slot may be the first behind a jump: then what was sent ends before that.
+    if (sentFrames > 0) positions.retreat(track.pipeline.positionMs + track.offsetMs, sentFrames);
     onRevoked(sentFrames);
   }
 

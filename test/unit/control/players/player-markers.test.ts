@@ -122,6 +122,16 @@ it("markers behind the target of a seek are ahead again, also those that its wor
   expect(sent()).toEqual(["1000 done", "2000 done", "3000 done"]);
 });
 
+it("a marker that was passed while a seek to behind it was on its way is not passed again", async () => {
+  set(LINES);
+  await player.update({ ...EMPTY_UPDATE, positionMs: 2500 }, { isReplacing: true });
+  pass([1000, 2000]);
+  set([{ id: 1, positionMs: 1500 }], "segments");
+  expect(sent()).toEqual(["1000 done", "2000 done", "3000", "1500"]);
+  pass([2000], "late", 1);
+  expect(told).toEqual(["lines 10 reached", "lines 20 reached"]);
+});
+
 it("markers end with their track", async () => {
   set(LINES);
   pass([1000]);

@@ -344,6 +344,49 @@ describe("a player that plays a fallback", () => {
   });
 });
 
+describe("markers of a track that is played from its fallback", () => {
+  const at = () => workers.last("setMarkers").markers.map(({ positionMs, isDone }) => [positionMs, isDone]);
+  let told: string[];
+
+  /** The worker goes behind an intro before it opens the track. */
+  function skipIntro(): void {
+    told = [];
+    const onMarker = (group: string) => (id: number, outcome: string) => told.push(`${group} ${id} ${outcome}`);
+    const segments = [
+      { id: 1, positionMs: 5000, skipToMs: 15_000 },
+      { id: 2, positionMs: 100_000, skipToMs: 110_000 },
+    ];
+    player.setMarkers("plugin segments", segments, onMarker("segment"));
+    player.setMarkers("lyrics", [{ id: 1, positionMs: 6000 }], onMarker("line"));
+    const { trackId, markers } = workers.last("setMarkers");
+    const passed = [markers[0]!, markers[2]!].map(({ id }) => ({ id, outcome: "bypassed" as const, epochMs: 0 }));
+    workers.say({ type: "markersPassed", trackId, seekId: 0, passed });
+    const base = { playerId: workers.playerId, trackId, seekId: 0, epochMs: clock.epochMs() };
+    workers.say({ type: "position", report: { ...base, positionMs: 15_000, rate: 0 } });
+  }
+
+  test("those of plugins end, and it starts where the client's track was to start", async () => {
+    await play(VIDEO, { positionMs: 5000 });
+    skipIntro();
+    await fail();
+    await searches[0]?.answer(song("next"));
+    expect(workers.last("play")).toMatchObject({ trackId: 2, startMs: 5000 });
+    expect(told).toEqual(["segment 1 bypassed", "line 1 bypassed", "segment 2 removed"]);
+    expect(at()).toEqual([[6000, false]]);
+    expect(workers.last("setMarkers").trackId).toBe(2);
+  });
+
+  test("or where the last seek led", async () => {
+    await play();
+    skipIntro();
+    await update({ positionMs: 30_000 });
+    await fail();
+    await searches[0]?.answer(song("next"));
+    expect(workers.last("play")).toMatchObject({ trackId: 2, startMs: 30_000 });
+    expect(at()).toEqual([[6000, true]]);
+  });
+});
+
 describe("a track of a mirrored source", () => {
   const TRACK = buildTrack({ sourceName: "spotify", identifier: "4uLU", title: "Song", length: 200_000 });
   const plays = () => workers.all("play").length;

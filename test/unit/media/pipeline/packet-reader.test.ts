@@ -28,7 +28,7 @@ function packetsOf(count: number, durationMs: number, sizeBytes = 10): Packet[] 
   }));
 }
 
-function setup(open: PacketReaderOptions["open"], onProgress: () => void = () => undefined) {
+function setup(open: PacketReaderOptions["open"], onProgress: () => void = () => undefined, lengthMs?: number) {
   const slicer = new CountingSlicer();
   const heartbeat = new Heartbeat(Heartbeat.allocate());
   const budget = createTrackBudget({ clock: new FakeClock(), slicer, heartbeat });
@@ -36,7 +36,7 @@ function setup(open: PacketReaderOptions["open"], onProgress: () => void = () =>
   const reader = new PacketReader({
     input: { kind: "local", path: "/song", container: undefined },
     startMs: 0,
-    lengthMs: undefined,
+    lengthMs,
     open,
     budget,
     onProgress,
@@ -69,6 +69,36 @@ describe("a packet reader", () => {
     expect(slicer.count).toBeGreaterThan(15);
     expect(slicer.count).toBeLessThan(80);
     expect(heartbeat.currentTask).toBeUndefined();
+  });
+
+  it("the end that was seen from the target of a jump is not before what is read later", async () => {
+    const packets = packetsOf(500, 20);
+    class EarlyEnd extends ScriptedDemuxer {
+      override async seek(positionMs: number): Promise<void> {
+        await super.seek(positionMs);
+        // Times behind a seek are estimates.
+        this.lateMs = positionMs === 9900 ? 1000 : 0;
+      }
+      lateMs = 0;
+      override async next(): Promise<Packet | undefined> {
+        const packet = await super.next();
+        return packet && { ...packet, timestampMs: packet.timestampMs - this.lateMs };
+      }
+    }
+    const demuxer = new EarlyEnd({ stream: STREAM, packets });
+    const { reader } = setup(async () => demuxer, undefined, 11_000);
+    reader.prepareJump({ fromMs: 0, toMs: 9900 });
+    await until(() => reader.isJumpReady);
+    expect(reader.lengthMs).toBe(9000);
+    demuxer.holdAt(480, new Promise(() => undefined));
+    reader.prepareJump(undefined);
+    await until(() => {
+      reader.queue.clear();
+      reader.wake();
+      return reader.readUntilMs > 9400;
+    });
+    expect(reader.lengthMs).toBeGreaterThanOrEqual(reader.readUntilMs);
+    reader.close();
   });
 
   it("a packet reader stops at a limit of packets, however short they are", async () => {

@@ -5,6 +5,7 @@ import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { PlayCommand } from "../../../../src/bridge/commands.ts";
 import type { WorkerEvent } from "../../../../src/bridge/events.ts";
 import type { Marker } from "../../../../src/bridge/markers.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { FRAME_MS } from "../../../../src/media/format/audio-format.ts";
 import type { AudioPlayer } from "../../../../src/media/player/audio-player.ts";
 import { AheadVoice, SILENCE } from "../../../support/ahead-voice.ts";
@@ -31,12 +32,19 @@ let events: WorkerEvent[];
 let demuxers: SlowDemuxer[];
 /** What a seek waits for. */
 let whenFound: Promise<void>;
+/** A seek there, and reading on from there, fails or waits for ever. */
+let damage: { readonly atMs: number; readonly kind: "refused" | "unreadable" | "hanging" } | undefined;
 let isSeekable: boolean;
+let whenOpen: Promise<void>;
 
 class SlowDemuxer extends ScriptedDemuxer {
   override async seek(positionMs: number): Promise<void> {
     await super.seek(positionMs);
     await whenFound;
+    if (damage?.atMs !== positionMs) return;
+    if (damage.kind === "refused") throw new NodeError("media-damaged", "the range was refused");
+    if (damage.kind === "unreadable") this.failAt(0, new NodeError("media-damaged", "the index leads nowhere"));
+    if (damage.kind === "hanging") await new Promise(() => undefined);
   }
 }
 
@@ -46,11 +54,14 @@ beforeEach(async () => {
   events = [];
   demuxers = [];
   whenFound = Promise.resolve();
+  damage = undefined;
+  whenOpen = Promise.resolve();
   isSeekable = true;
   player = createAudioPlayer({
     clock,
     voice,
     open: async () => {
+      await whenOpen;
       const demuxer = new SlowDemuxer({ stream: NUMBERED_STREAM, packets: PACKETS, isSeekable });
       demuxers.push(demuxer);
       return demuxer;
@@ -78,6 +89,16 @@ async function playing(markers: readonly Marker[], changes: Partial<PlayCommand>
 /** The numbers of the packets that listeners received, without silence. */
 function heard(): number[] {
   return voice.received.filter((number) => number !== SILENCE);
+}
+
+function heardFrom(index: number): number[] {
+  return voice.received.slice(index).filter((number) => number !== SILENCE);
+}
+
+/** The player's position at this moment. */
+function positionNow(): number {
+  const { positionMs, epochMs, rate } = player.position!;
+  return positionMs + (clock.epochMs() - epochMs) * rate;
 }
 
 function range(first: number, last: number): number[] {
@@ -181,6 +202,20 @@ describe("a marker", () => {
     await playing(marked({ positionMs: 900 }, { positionMs: 1100 }), { endMs: 1000 });
     await tick(80);
     expect(events.at(-1)).toMatchObject({ type: "trackEnded" });
+    expect(passed()).toEqual(["1 reached"]);
+  });
+
+  it("is not reported before anything is heard, even at the start of the track", async () => {
+    let begin = (): void => undefined;
+    whenOpen = new Promise((resolve) => {
+      begin = resolve;
+    });
+    await playing(marked({ positionMs: 0 }));
+    await tick(10);
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
+    expect(passed()).toEqual([]);
+    begin();
+    await tick(5);
     expect(passed()).toEqual(["1 reached"]);
   });
 
@@ -335,6 +370,130 @@ describe("a segment that is skipped", () => {
     await tick(370);
     expect(heard()).toEqual(range(0, LAST));
     expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
+  });
+
+  it("to near the end of a track that is shorter than stated ends it, and costs no more than a seek and back", async () => {
+    for (const skipToMs of [9900, 10_050, 10_500]) {
+      const from = voice.received.length;
+      await playing(marked({ positionMs: 4000, skipToMs }), { lengthMs: 11_000 });
+      await tick(260);
+      expect(heardFrom(from)).toEqual(range(0, 199));
+      expect(demuxers.at(-1)?.seeks.length).toBeLessThanOrEqual(2);
+      expect(events.at(-1)).toMatchObject({ type: "trackEnded", reason: "finished" });
+    }
+  });
+
+  it("behind the end time changes nothing about that", async () => {
+    await playing(marked({ positionMs: 9000, skipToMs: 9950 }), { endMs: 2000 });
+    await tick(120);
+    expect(heard()).toEqual(range(0, 99));
+    expect(events.map(({ type }) => type)).not.toContain("log");
+  });
+
+  it("is left behind by a seek back, and what lies between is not reached by that", async () => {
+    await playing(marked({ positionMs: 2000 }, SEGMENT, { positionMs: 7200 }));
+    await tick(215);
+    expect(passed()).toEqual(["1 reached", "2 reached", "3 reached"]);
+    let found = (): void => undefined;
+    whenFound = new Promise((resolve) => {
+      found = resolve;
+    });
+    seek(1000);
+    await tick(5);
+    player.prepare();
+    found();
+    await readAhead();
+    player.checkHealth({ hasOthers: false, threadLoad: 0 });
+    await tick(40);
+    expect(passed()).toHaveLength(3);
+    await tick(200);
+    expect(passed().slice(3)).toEqual(["1 reached", "2 reached", "3 reached"]);
+  });
+
+  it.each(["refused", "unreadable"] as const)(
+    "is played when its target is %s, and later ones are skipped",
+    async (kind) => {
+      damage = { atMs: 7000, kind };
+      const markers = marked(SEGMENT, { positionMs: 6000, skipToMs: 7000 }, { positionMs: 8000, skipToMs: 9000 });
+      await playing(markers);
+      await tick(180);
+      player.setMarkers(1, markers);
+      await tick(300);
+      expect(heard()).toEqual([...range(0, 399), ...range(450, LAST)]);
+      expect(voice.received.slice(0, 450)).not.toContain(SILENCE);
+      expect(passed()).toEqual(["1 reached", "2 reached", "3 reached"]);
+      expect(events.map(({ type }) => type)).not.toContain("trackException");
+      expect(demuxers.flatMap(({ seeks }) => seeks)).toHaveLength(3);
+    },
+  );
+
+  it("is played behind a short silence when its target is never found, and a seek back tries again", async () => {
+    damage = { atMs: 7000, kind: "hanging" };
+    await playing(marked(SEGMENT));
+    await tick(300);
+    const missing = voice.received.slice(voice.received.indexOf(214), voice.received.indexOf(215)).length;
+    expect(missing).toBeLessThan(30);
+    expect(heard()).toEqual(range(0, heard().length - 1));
+    expect(heard().length).toBeGreaterThan(250);
+    damage = undefined;
+    seek(3500);
+    await tick(60);
+    expect(heard().at(-1)).toBeGreaterThan(350);
+  });
+
+  it("is played when its target is refused, and so are seeks from then on", async () => {
+    damage = { atMs: 7000, kind: "refused" };
+    await playing(marked(SEGMENT));
+    isSeekable = false;
+    await tick(520);
+    expect(demuxers).toHaveLength(2);
+    expect(heard()).toEqual(range(0, LAST));
+    expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
+  });
+
+  it("is played at once when it is removed while its target is never found", async () => {
+    damage = { atMs: 7000, kind: "hanging" };
+    await playing(marked(SEGMENT));
+    await tick(150);
+    player.setMarkers(1, []);
+    await tick(370);
+    expect(heard()).toEqual(range(0, LAST));
+    expect(voice.received.slice(0, LAST)).not.toContain(SILENCE);
+  });
+
+  it("is left late although other markers are set meanwhile", async () => {
+    whenFound = new Promise((resolve) => clock.after(1250, resolve));
+    const late = { positionMs: 1000, skipToMs: 7000 };
+    await playing(marked(late));
+    await tick(58);
+    expect(passed()).toEqual(["1 reached"]);
+    player.setMarkers(1, marked({ ...late, isDone: true }, { positionMs: 7100 }));
+    await tick(200);
+    const jump = heard().indexOf(350);
+    expect(heard()).toEqual([...range(0, heard()[jump - 1]!), ...range(350, LAST)]);
+    expect(passed()).toEqual(["1 reached", "2 reached"]);
+  });
+
+  it("is skipped where it goes on behind another one into which a seek leads", async () => {
+    await playing(marked({ positionMs: 1000, skipToMs: 3000 }, { positionMs: 2000, skipToMs: 4000 }));
+    await tick(10);
+    seek(1500);
+    await tick(100);
+    const from = heard().indexOf(75);
+    expect(heard().slice(from, from + 40)).toEqual([...range(75, 99), ...range(200, 214)]);
+    expect(passed()).toEqual(["1 bypassed", "2 reached"]);
+  });
+
+  it("frames that are made again around the jump change neither position nor outcomes", async () => {
+    await playing(marked({ positionMs: 1000, skipToMs: 7000 }, { positionMs: 5000 }));
+    for (let frame = 0; frame < 80; frame++) {
+      await tick(1);
+      player.prepare();
+      player.onSendPathChanging();
+      expect(Math.abs(positionNow() - (heard().at(-1) ?? -1) * FRAME_MS)).toBeLessThanOrEqual(2 * FRAME_MS);
+    }
+    expect(passed()).toEqual(["1 reached", "2 bypassed"]);
+    expect(heard().at(-1)).toBeGreaterThan(350);
   });
 
   it("costs no second seek when other markers are set meanwhile", async () => {
