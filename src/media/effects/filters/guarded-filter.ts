@@ -88,8 +88,10 @@ export class GuardedFilter implements AudioFilter {
     const startMs = meter.cpuMs();
     heartbeat.enter(playerId, "filter");
     try {
-      this.#processor = before === undefined ? create(settings) : create(settings, before);
+      const made = before === undefined ? create(settings) : create(settings, before);
       const usedMs = meter.cpuMs() - startMs;
+      refusePromise(made, "creating it");
+      this.#processor = made;
       if (typeof this.#processor?.process !== "function") throw new TypeError("it made nothing that has a process()");
       if (usedMs > CREATE_BUDGET_MS) this.#remove("tooSlow", `creating it took ${Math.round(usedMs)} ms of CPU time`);
     } catch (error) {
@@ -121,7 +123,7 @@ export class GuardedFilter implements AudioFilter {
     const { playerId, heartbeat } = this.#options;
     heartbeat.enter(playerId, "filter");
     try {
-      this.#processor?.reset?.();
+      refusePromise(this.#processor?.reset?.(), "reset()");
     } catch (error) {
       this.#remove("failed", textOf(error));
     } finally {
@@ -141,7 +143,7 @@ export class GuardedFilter implements AudioFilter {
     const startMs = isJudged ? meter.cpuMs() : meter.nowMs();
     heartbeat.enter(playerId, "filter");
     try {
-      processor.process(ownLeft, ownRight, count);
+      refusePromise(processor.process(ownLeft, ownRight, count), "process()");
     } catch (error) {
       this.#remove("failed", textOf(error));
       return;
@@ -199,6 +201,13 @@ function areSane(left: Float32Array, right: Float32Array, count: number): boolea
     if (!(Math.abs(left[sample]!) <= SAMPLE_MAX && Math.abs(right[sample]!) <= SAMPLE_MAX)) return false;
   }
   return true;
+}
+
+/** Throws for the promise of an async function, whose own error is caught: nobody else would. */
+function refusePromise(answer: unknown, call: string): void {
+  if (typeof answer !== "object" || answer === null || !("then" in answer) || typeof answer.then !== "function") return;
+  Promise.resolve(answer).catch(() => undefined);
+  throw new TypeError(`${call} is async, which audio cannot wait for; make it synchronous`);
 }
 
 /** What a plugin has thrown, which may be anything. */

@@ -109,6 +109,37 @@ test.each([
   expect(filter.isEchoing).toBe(false);
 });
 
+describe("async functions", () => {
+  const failing = async () => {
+    throw new Error("in a promise");
+  };
+  const message = (call: string) => `TypeError: ${call} is async, which audio cannot wait for; make it synchronous`;
+
+  // An unhandled rejection fails the whole file.
+  test("a filter with an async process is left out after its first frame", () => {
+    const filter = guarded(() => ({ process: failing as unknown as AudioProcessor["process"] }));
+    for (let frame = 0; frame < 3; frame++) run(filter);
+    expect(faults).toEqual([{ reason: "failed", message: message("process()") }]);
+  });
+
+  test("a filter with an async reset is left out", () => {
+    const filter = guarded(() => ({ ...halving, reset: failing as unknown as () => void }));
+    filter.jump();
+    expect(faults).toEqual([{ reason: "failed", message: message("reset()") }]);
+  });
+
+  test("an async factory makes no filter", () => {
+    expect(run(guarded(failing as unknown as FilterFactory)).at(-1)).toBe(1);
+    expect(faults).toEqual([{ reason: "failed", message: message("creating it") }]);
+  });
+
+  test("other answers are ignored", () => {
+    const filter = guarded(() => ({ process: (left) => left.fill(0.5) }));
+    expect(run(filter).at(-1)).toBe(0.5);
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("time", () => {
   test("a filter that takes 15 ms a frame is removed within four frames", () => {
     const filter = guarded(taking(15));
