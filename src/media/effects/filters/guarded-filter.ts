@@ -7,7 +7,7 @@
 import type { PlayerId } from "../../../bridge/commands.ts";
 import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import type { WorkerFaultReason } from "../../../filters/module-filters.ts";
-import { ownThreadNumber, readThreadTimes } from "../../../lib/thread-cpu.ts";
+import { createCpuClock } from "../../../lib/thread-cpu.ts";
 import type { AudioProcessor, FilterFactory } from "../../../plugin-api/plugin.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
@@ -45,15 +45,7 @@ export interface CpuMeter {
 
 /** Of the calling thread. */
 export function systemCpuMeter(): CpuMeter {
-  let threadNumber: number | undefined;
-  const nowMs = (): number => performance.now();
-  return {
-    nowMs,
-    cpuMs: () => {
-      threadNumber ??= ownThreadNumber();
-      return readThreadTimes(threadNumber)?.cpuMs ?? nowMs();
-    },
-  };
+  return { nowMs: () => performance.now(), cpuMs: createCpuClock() };
 }
 
 interface GuardedFilterOptions {

@@ -1,4 +1,8 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { SiteServer } from "../../../../lab/sites/site-server.ts";
 import type { PluginCommand, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
 import type { PlainTree, PlainTreeMap } from "../../../../src/lib/plain-tree.ts";
@@ -75,14 +79,32 @@ describe("filters of a plugin", () => {
       },
     });
 
-  test("the manifest names their modules, by another URL after each start", async () => {
-    const clock = new FakeClock();
-    const first = await start(withFilters(FILTER), { clock });
-    clock.advance(1);
-    const second = await start(withFilters(FILTER), { clock });
-    const { name, settings } = FILTER;
-    expect(first.manifest.filters).toEqual([{ name, settings, module: expect.stringContaining(`${MODULE}?started=`) }]);
-    expect(second.manifest.filters?.[0]?.module).not.toBe(first.manifest.filters?.[0]?.module);
+  test("the manifest names their modules, by another URL once the file has changed", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "tonearm-filter-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const module = pathToFileURL(join(folder, "filter.mjs"));
+    const filter = { ...FILTER, module };
+    const urls: (string | undefined)[] = [];
+    for (const text of ["export default () => ({});", undefined, "export default () => ({ process() {} });"]) {
+      if (text !== undefined) await writeFile(module, text);
+      const { manifest } = await start(withFilters(filter));
+      expect(manifest.filters).toEqual([
+        { name: FILTER.name, settings: FILTER.settings, module: expect.stringContaining(`${module}?version=`) },
+      ]);
+      urls.push(manifest.filters?.[0]?.module);
+    }
+    expect(urls[1]).toBe(urls[0]);
+    expect(urls[2]).not.toBe(urls[0]);
+  });
+
+  test("modules that take much CPU time to import are refused: they would stop the audio of their workers", async () => {
+    let readCount = 0;
+    const perImport = (ms: number) => () => (readCount++ % 2) * ms;
+    const two = withFilters(FILTER, { ...FILTER, name: "wibble" });
+    await expect(start(two, { cpuMs: perImport(25) })).resolves.toBeDefined();
+    await expect(start(two, { cpuMs: perImport(26) })).rejects.toThrow(
+      "importing the module of the filter wibble would stop audio: 52 ms of CPU time, at most 50 for all filters; compute",
+    );
   });
 
   test.each([
