@@ -1,14 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { StereoFifo } from "../../../../../src/lib/stereo-fifo.ts";
-import { EffectChain } from "../../../../../src/media/effects/effect-chain.ts";
-import { FilterModules } from "../../../../../src/media/effects/filters/filter-modules.ts";
 import {
   type CpuMeter,
   type FilterFault,
   GuardedFilter,
 } from "../../../../../src/media/effects/filters/guarded-filter.ts";
 import type { AudioProcessor, FilterFactory } from "../../../../../src/plugin-api/plugin.ts";
-import { settle } from "../../../../support/fake-workers.ts";
 
 const FRAME = 960;
 
@@ -208,69 +204,4 @@ test("the factory gets the processor before, and a seek resets it", () => {
   filter.jump();
   expect(given).toEqual([undefined, processor]);
   expect(resets).toBe(1);
-});
-
-describe("modules", () => {
-  const settings = (trouble: object) => ({ pluginFilters: { trouble } }) as object;
-
-  function chainOf(modules: FilterModules, removed: string[] = []): EffectChain {
-    return new EffectChain(modules.definitionsFor(1, (name, { reason }) => removed.push(`${name} ${reason}`)));
-  }
-
-  function frameOf(chain: EffectChain): number {
-    const fifo = new StereoFifo();
-    const ones = new Float32Array(FRAME).fill(1);
-    fifo.append(ones, ones, 0, FRAME);
-    const left = new Float32Array(FRAME);
-    chain.prepare(fifo, FRAME);
-    chain.render(fifo, left, new Float32Array(FRAME), FRAME);
-    return left.at(-1)!;
-  }
-
-  test("a module is imported once by its URL, and a new URL replaces it when filters are set again", async () => {
-    const imported: string[] = [];
-    const gains: Readonly<Record<string, number>> = { "file:///a?started=1": 0.5, "file:///a?started=2": 0.25 };
-    const importModule = async (url: string) => {
-      imported.push(url);
-      const gain = gains[url] ?? 1;
-      return {
-        default: () => ({ process: (left: Float32Array) => left.set(left.map((value) => value * gain)) }),
-      };
-    };
-    const modules = new FilterModules({ heartbeat, importModule, meter });
-    const chain = chainOf(modules);
-    chain.setFilters(settings({}));
-    chain.begin();
-    expect(frameOf(chain)).toBe(1);
-    let loads = 0;
-    modules.onLoaded = () => {
-      loads += 1;
-      chain.setFilters(settings({}));
-    };
-    for (const url of ["file:///a?started=1", "file:///a?started=1", "file:///a?started=2"]) {
-      modules.set([{ name: "trouble", url }]);
-      await settle();
-      frameOf(chain);
-      expect(frameOf(chain)).toBe(gains[url]);
-    }
-    expect(imported).toEqual(Object.keys(gains));
-    expect(loads).toBe(3);
-    chain.setFilters({});
-    frameOf(chain);
-    expect(frameOf(chain)).toBe(1);
-    expect(chain.areSettingsNeutral).toBe(true);
-  });
-
-  test("a module that cannot be imported is a filter that fails at once", async () => {
-    const removed: string[] = [];
-    const importModule = () => Promise.reject(new Error("no such file"));
-    const modules = new FilterModules({ heartbeat, importModule, meter });
-    modules.set([{ name: "trouble", url: "file:///gone" }]);
-    await settle();
-    const chain = chainOf(modules, removed);
-    chain.setFilters(settings({}));
-    chain.begin();
-    expect(frameOf(chain)).toBe(1);
-    expect(removed).toEqual(["trouble failed"]);
-  });
 });
