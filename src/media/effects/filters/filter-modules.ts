@@ -7,6 +7,7 @@ import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import { moduleSettingsIn } from "../../../filters/filter-settings.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { FilterFactory } from "../../../plugin-api/plugin.ts";
+import { FilterBudget } from "./filter-budget.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { type CpuMeter, type FilterFault, GuardedFilter, systemCpuMeter } from "./guarded-filter.ts";
 
@@ -44,6 +45,7 @@ export class FilterModules {
   readonly #clock: Clock;
   readonly #importModule: (url: string) => Promise<unknown>;
   readonly #meter: CpuMeter;
+  readonly #budget: FilterBudget;
   #entries: readonly Entry[] = [];
   /** The filter of that name is another one, or is there now, or has gone: it takes effect when filters are set. */
   onChanged = (_name: string): void => undefined;
@@ -58,6 +60,7 @@ export class FilterModules {
     this.#clock = clock;
     this.#importModule = importModule;
     this.#meter = meter;
+    this.#budget = new FilterBudget(meter.nowMs);
   }
 
   /** Replaces all. Filters in use stay as they are until filters are set again. */
@@ -87,7 +90,7 @@ export class FilterModules {
     { name, create }: LoadedModule,
     { playerId, onFault }: { readonly playerId: PlayerId; readonly onFault: OnFilterFault },
   ): FilterDefinition {
-    const heartbeat = this.#heartbeat;
+    const shared = { heartbeat: this.#heartbeat, meter: this.#meter, budget: this.#budget };
     return {
       name,
       create: (filters, previous) => {
@@ -95,7 +98,7 @@ export class FilterModules {
         if (settings === undefined) return undefined;
         const before = previous instanceof GuardedFilter ? previous : undefined;
         return new GuardedFilter(
-          { create, settings, playerId, heartbeat, meter: this.#meter, onFault: (fault) => onFault(name, fault) },
+          { create, settings, playerId, ...shared, onFault: (fault) => onFault(name, fault) },
           before,
         );
       },

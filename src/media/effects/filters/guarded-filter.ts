@@ -1,7 +1,7 @@
 // A filter of a plugin in one track's chain. It works on a copy of the audio, which is checked before it counts: a
 // filter that throws, outputs NaN or infinity, or takes too long, is left out from then on, and nothing else is lost.
-// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter. What
-// never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
+// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter; that
+// of all together in filter-budget.ts. What never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
 // while its time is judged.
 
 import type { PlayerId } from "../../../bridge/commands.ts";
@@ -11,18 +11,19 @@ import { createCpuClock } from "../../../lib/thread-cpu.ts";
 import type { AudioProcessor, FilterFactory } from "../../../plugin-api/plugin.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
+import type { FilterBudget } from "./filter-budget.ts";
 
 /** CPU time for a frame of 20 ms, milliseconds. */
 const FRAME_BUDGET_MS = 4;
 /**
- * How far a filter may exceed that, added up, milliseconds: two frames of 15 ms, or one of 30. Others are made 100 ms
+ * How far a filter may exceed that, added up, milliseconds: two frames of 15 ms, or one of 34. Others are made 100 ms
  * ahead, so that they are not late.
  */
-const EXCESS_MS_MAX = 16;
-/** CPU time is measured for so many frames after one that took long by the clock. */
-const JUDGED_FRAMES = 25;
-/** CPU time to create one, milliseconds. */
-const CREATE_BUDGET_MS = 20;
+const EXCESS_MS_MAX = 30;
+/** CPU time is measured for so many frames, 30 s, after one that took long by the clock. */
+const JUDGED_FRAMES = 1500;
+/** CPU time to create or reset one, milliseconds. */
+const CALL_BUDGET_MS = 20;
 /** 5 ms: from the filter's last sample to the audio without it. */
 const FADE_SAMPLES = 240;
 /** Of a message for clients. */
@@ -54,6 +55,8 @@ interface GuardedFilterOptions {
   readonly playerId: PlayerId;
   readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
   readonly meter: CpuMeter;
+  /** The worker's. */
+  readonly budget: FilterBudget;
   /** Called once, at its first fault. */
   readonly onFault: (fault: FilterFault) => void;
 }
@@ -65,6 +68,8 @@ export class GuardedFilter implements AudioFilter {
   #processor: AudioProcessor | undefined;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
+  /** For the budget. */
+  spentMs = 0;
   #judgedFramesLeft = 0;
   #excessMs = 0;
   /** Its last output, from which the audio without it is faded in. */
@@ -75,22 +80,14 @@ export class GuardedFilter implements AudioFilter {
   /** `previous`: the one that it replaces. */
   constructor(options: GuardedFilterOptions, previous: GuardedFilter | undefined) {
     this.#options = options;
-    const { create, settings, playerId, heartbeat, meter } = options;
+    const { create, settings } = options;
     const before = previous === undefined ? undefined : previous.#processor;
-    const startMs = meter.cpuMs();
-    heartbeat.enter(playerId, "filter");
-    try {
+    this.#call("creating it", () => {
       const made = before === undefined ? create(settings) : create(settings, before);
-      const usedMs = meter.cpuMs() - startMs;
       refusePromise(made, "creating it");
+      if (typeof made?.process !== "function") throw new TypeError("it made nothing that has a process()");
       this.#processor = made;
-      if (typeof this.#processor?.process !== "function") throw new TypeError("it made nothing that has a process()");
-      if (usedMs > CREATE_BUDGET_MS) this.#remove("tooSlow", `creating it took ${Math.round(usedMs)} ms of CPU time`);
-    } catch (error) {
-      this.#remove("failed", textOf(error));
-    } finally {
-      heartbeat.leave();
-    }
+    });
   }
 
   /** Nothing is known of its memory. */
@@ -112,10 +109,22 @@ export class GuardedFilter implements AudioFilter {
   }
 
   jump(): void {
-    const { playerId, heartbeat } = this.#options;
+    this.#call("reset()", () => refusePromise(this.#processor?.reset?.(), "reset()"));
+  }
+
+  removeAsTooSlow(message: string): void {
+    if (this.#processor !== undefined) this.#remove("tooSlow", message);
+  }
+
+  /** Calls the plugin apart from frames. */
+  #call(what: string, call: () => void): void {
+    const { playerId, heartbeat, meter } = this.#options;
+    const startMs = meter.cpuMs();
     heartbeat.enter(playerId, "filter");
     try {
-      refusePromise(this.#processor?.reset?.(), "reset()");
+      call();
+      const usedMs = meter.cpuMs() - startMs;
+      if (usedMs > CALL_BUDGET_MS) this.removeAsTooSlow(`${what} took ${Math.round(usedMs)} ms of CPU time`);
     } catch (error) {
       this.#remove("failed", textOf(error));
     } finally {
@@ -130,8 +139,8 @@ export class GuardedFilter implements AudioFilter {
       ownLeft[sample] = left[start + sample]!;
       ownRight[sample] = right[start + sample]!;
     }
-    const { playerId, heartbeat, meter } = this.#options;
-    const isJudged = this.#judgedFramesLeft > 0;
+    const { playerId, heartbeat, meter, budget } = this.#options;
+    const isJudged = this.#judgedFramesLeft > 0 || budget.isJudging;
     const startMs = isJudged ? meter.cpuMs() : meter.nowMs();
     heartbeat.enter(playerId, "filter");
     try {
@@ -144,22 +153,19 @@ export class GuardedFilter implements AudioFilter {
     }
     const usedMs = (isJudged ? meter.cpuMs() : meter.nowMs()) - startMs;
     const budgetMs = (FRAME_BUDGET_MS * count) / FRAME_SAMPLES;
+    if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
     if (isJudged) this.#judge(usedMs, budgetMs);
-    else if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
+    budget.spend(this, usedMs);
     if (this.#processor === undefined) return;
     if (areSane(ownLeft, ownRight, count)) this.#take(left, right, start, count);
     else this.#remove("invalidSamples", "it output NaN, infinity or samples beyond all bounds");
   }
 
   #judge(usedMs: number, budgetMs: number): void {
-    this.#judgedFramesLeft -= 1;
+    this.#judgedFramesLeft = Math.max(0, this.#judgedFramesLeft - 1);
     this.#excessMs = Math.max(0, this.#excessMs + usedMs - budgetMs);
-    if (this.#excessMs > EXCESS_MS_MAX) {
-      const text = `it takes ${Math.round(usedMs)} ms of CPU time for ${Math.round(5 * budgetMs)} ms of audio`;
-      this.#remove("tooSlow", text);
-    } else if (this.#judgedFramesLeft === 0 && this.#excessMs > 0) {
-      this.#judgedFramesLeft = JUDGED_FRAMES;
-    }
+    if (this.#excessMs <= EXCESS_MS_MAX) return;
+    this.removeAsTooSlow(`it takes ${Math.round(usedMs)} ms of CPU time for ${Math.round(5 * budgetMs)} ms of audio`);
   }
 
   #take(left: Float32Array, right: Float32Array, start: number, count: number): void {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { FilterBudget } from "../../../../../src/media/effects/filters/filter-budget.ts";
 import {
   type CpuMeter,
   type FilterFault,
@@ -11,6 +12,7 @@ const FRAME = 960;
 let nowMs: number;
 let cpuMs: number;
 let faults: FilterFault[];
+let budget: FilterBudget;
 const heartbeat = { enter: () => undefined, leave: () => undefined };
 const meter: CpuMeter = { nowMs: () => nowMs, cpuMs: () => cpuMs };
 
@@ -18,12 +20,12 @@ beforeEach(() => {
   nowMs = 0;
   cpuMs = 0;
   faults = [];
+  budget = new FilterBudget(meter.nowMs);
 });
 
-const PARTS = { settings: {}, playerId: 1, heartbeat, meter };
-
 function guarded(create: FilterFactory, previous?: GuardedFilter): GuardedFilter {
-  return new GuardedFilter({ create, ...PARTS, onFault: (fault) => faults.push(fault) }, previous);
+  const onFault = (fault: FilterFault) => faults.push(fault);
+  return new GuardedFilter({ create, settings: {}, playerId: 1, heartbeat, meter, budget, onFault }, previous);
 }
 
 /** The left side of a frame of ones. */
@@ -137,6 +139,15 @@ describe("async functions", () => {
 });
 
 describe("time", () => {
+  /** In time, where they leave any. */
+  function play(filters: readonly GuardedFilter[], frameCount: number): void {
+    for (let frame = 0; frame < frameCount; frame++) {
+      const nextMs = nowMs + 20;
+      for (const filter of filters) run(filter);
+      nowMs = Math.max(nowMs, nextMs);
+    }
+  }
+
   test("a filter that takes 15 ms a frame is removed within four frames", () => {
     const filter = guarded(taking(15));
     for (let frame = 0; frame < 4; frame++) run(filter);
@@ -150,28 +161,57 @@ describe("time", () => {
       [5, 1],
     ] as const) {
       faults = [];
-      const filter = guarded(taking(ms));
-      for (let frame = 0; frame < 200; frame++) run(filter);
+      play([guarded(taking(ms))], 200);
       expect(faults).toHaveLength(count);
     }
   });
 
   test("a machine that is busy with other things condemns no filter", () => {
-    const filter = guarded(taking(50, 0.5));
-    for (let frame = 0; frame < 500; frame++) run(filter);
+    const filters = Array.from({ length: 10 }, () => guarded(taking(50, 0.5)));
+    play(filters, 500);
     expect(faults).toEqual([]);
   });
 
-  test("one slow frame now and then is no fault", () => {
+  /** Takes that long for one frame of so many. */
+  function takingEach(frames: number, ms: number): FilterFactory {
     let count = 0;
-    const filter = guarded(() => ({
+    return () => ({
       process() {
-        if (count++ % 50 === 0) cpuMs += 15;
-        nowMs = cpuMs;
+        if (count++ % frames !== 0) return;
+        cpuMs += ms;
+        nowMs += ms;
       },
-    }));
-    for (let frame = 0; frame < 1000; frame++) run(filter);
+    });
+  }
+
+  test("a slow frame now and then is no fault", () => {
+    play([guarded(takingEach(50, 15)), guarded(takingEach(20, 30))], 3000);
     expect(faults).toEqual([]);
+  });
+
+  test.each([26, 1400])("a frame of 400 ms in every %i is one", (frames) => {
+    play([guarded(takingEach(frames, 400))], frames + 1);
+    expect(faults).toMatchObject([{ reason: "tooSlow", message: "it takes 400 ms of CPU time for 20 ms of audio" }]);
+  });
+
+  test("filters that are fast enough alone, but not together: those that take most are removed within 3 s", () => {
+    const light = guarded(taking(0.5));
+    const heavy = Array.from({ length: 6 }, () => guarded(taking(3.9)));
+    play([light, ...heavy], 150);
+    expect(faults).toHaveLength(4);
+    expect(faults[0]?.message).toMatch(/^filters of plugins take \d+ % .* may take 50 %, .* take most: \d+ %$/);
+    expect(light.isEchoing).toBe(true);
+    play([light, ...heavy], 500);
+    expect(faults).toHaveLength(4);
+  });
+
+  test("a filter that takes long to reset is removed", () => {
+    const reset = (): void => {
+      cpuMs += 30;
+    };
+    const filter = guarded(() => ({ ...halving, reset }));
+    filter.jump();
+    expect(faults).toEqual([{ reason: "tooSlow", message: "reset() took 30 ms of CPU time" }]);
   });
 
   test("a filter that takes long to create is not used", () => {
