@@ -103,16 +103,17 @@ function checkedModuleFilters(
   return Object.fromEntries(entries);
 }
 
+/** With `delay` it is that of lavalink-filter-plugin, unless its `echoLength` is on. */
 function checkedEcho(
-  { echoLength, delay, decay }: NonNullable<PluginFiltersBody["echo"]>,
+  { echoLength = 0, delay, decay }: NonNullable<PluginFiltersBody["echo"]>,
   path: string,
 ): { readonly echo?: EchoSettings } {
-  if (delay !== undefined && echoLength === undefined) {
+  if (delay !== undefined && echoLength <= 0) {
     const settings = { echo: { delay, decay } };
     checkFilters(settings, { echo }, path);
     return onlyActive({ echo }, settings);
   }
-  const settings = { echo: { echoLength: echoLength ?? 0, decay } };
+  const settings = { echo: { echoLength, decay } };
   checkFilters(settings, { echo: lavadspxEcho }, path);
   return onlyActive({ echo: lavadspxEcho }, settings);
 }

@@ -141,6 +141,28 @@ describe("filters", () => {
     expect(() => settingsOf(`{"pluginFilters":${pluginFilters}}`)).toThrow(message);
   });
 
+  const HIGH_PASS = { "high-pass": { cutoffFrequency: 80, boostFactor: 1 } };
+  const DELAY = { echo: { delay: 2, decay: 0.5 } };
+
+  test.each([
+    ['{"echo":{"echoLength":null,"delay":2,"decay":0.5}}', DELAY],
+    ['{"echo":{"echoLength":0,"delay":2,"decay":0.5}}', DELAY],
+    ['{"echo":{"echoLength":1,"delay":[],"decay":0.5}}', { echo: { echoLength: 1, decay: 0.5 } }],
+    ['{"echo":{"echoLength":1,"delay":2,"decay":0.5}}', { echo: { echoLength: 1, decay: 0.5 } }],
+    ['{"echo":{"delay":2,"decay":null}}', undefined],
+    ['{"high-pass":{"cutoffFrequency":80,"boostFactor":null}}', HIGH_PASS],
+    ['{"high-pass":{"cutoffFrequency":80.5}}', undefined],
+    ['{"high-pass":true,"low-pass":[],"echo":1,"reverb":"x","lavalink-filter-plugin":7}', undefined],
+    [
+      '{"normalization":{"maxAmplitude":0.5,"adaptive":"yes"}}',
+      { normalization: { maxAmplitude: 0.5, adaptive: true } },
+    ],
+    ['{"reverb":{"delays":null,"gains":{}}}', undefined],
+    ['{"lavalink-filter-plugin":{"echo":{"delay":2,"decay":0.5},"reverb":false}}', { "lavalink-filter-plugin": DELAY }],
+  ])("in filters of Lavalink's plugins, what is of another kind counts as absent: %s", (body, pluginFilters) => {
+    expect(settingsOf(`{"pluginFilters":${body}}`)).toEqual(pluginFilters === undefined ? {} : { pluginFilters });
+  });
+
   test.each([
     '{"pluginFilters":null}',
     '{"pluginFilters":{"tonearm":null}}',
