@@ -1,6 +1,6 @@
 // What all filters of plugins on one audio worker may take of its CPU time. Where they take too much, those that take
-// most are removed. Like single filters (guarded-filter.ts), they are watched by the clock, and judged by CPU time. Audio
-// thread.
+// most are removed. Like single filters (guarded-filter.ts), they are watched by the clock, and judged by that and CPU
+// time, which a system may count in steps that fall together with frames. Audio thread.
 
 const WINDOW_MS = 1000;
 /** Of the thread's time. The rest is for decoding, encoding and the built-in filters. */
@@ -8,7 +8,7 @@ const SHARE_MAX = 0.5;
 
 /** A filter as the budget knows it. */
 interface Spender {
-  /** What it has taken in this window, milliseconds. */
+  /** CPU time that it has taken in this window, milliseconds. */
   spentMs: number;
   removeAsTooSlow(message: string): void;
 }
@@ -18,6 +18,8 @@ export class FilterBudget {
   readonly #nowMs: () => number;
   readonly #spenders = new Set<Spender>();
   #windowStartMs = Number.NEGATIVE_INFINITY;
+  #tookMs = 0;
+  #cpuMs = 0;
   #isJudging = false;
 
   constructor(nowMs: () => number) {
@@ -29,21 +31,25 @@ export class FilterBudget {
     return this.#isJudging;
   }
 
-  /** One has processed audio. May remove it, or others. */
-  spend(spender: Spender, ms: number): void {
+  /** One has processed audio; while not judging, `cpuMs` is the same as `tookMs`. May remove it, or others. */
+  spend(spender: Spender, tookMs: number, cpuMs: number): void {
     const elapsedMs = this.#nowMs() - this.#windowStartMs;
     if (elapsedMs >= WINDOW_MS) this.#endWindow(elapsedMs);
-    spender.spentMs += ms;
+    this.#tookMs += tookMs;
+    this.#cpuMs += cpuMs;
+    spender.spentMs += cpuMs;
     this.#spenders.add(spender);
   }
 
   #endWindow(elapsedMs: number): void {
     const limitMs = SHARE_MAX * elapsedMs;
     const spenders = [...this.#spenders].toSorted((one, other) => other.spentMs - one.spentMs);
-    const totalMs = spenders.reduce((sum, { spentMs }) => sum + spentMs, 0);
+    const totalMs = Math.min(this.#tookMs, this.#cpuMs);
     const wasJudging = this.#isJudging;
     this.#isJudging = totalMs > limitMs;
     this.#windowStartMs = this.#nowMs();
+    this.#tookMs = 0;
+    this.#cpuMs = 0;
     this.#spenders.clear();
     let leftMs = totalMs;
     for (const spender of spenders) {

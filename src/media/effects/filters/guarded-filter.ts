@@ -141,7 +141,8 @@ export class GuardedFilter implements AudioFilter {
     }
     const { playerId, heartbeat, meter, budget } = this.#options;
     const isJudged = this.#judgedFramesLeft > 0 || budget.isJudging;
-    const startMs = isJudged ? meter.cpuMs() : meter.nowMs();
+    const startCpuMs = isJudged ? meter.cpuMs() : 0;
+    const startMs = meter.nowMs();
     heartbeat.enter(playerId, "filter");
     try {
       refusePromise(processor.process(ownLeft, ownRight, count), "process()");
@@ -151,11 +152,14 @@ export class GuardedFilter implements AudioFilter {
     } finally {
       heartbeat.leave();
     }
-    const usedMs = (isJudged ? meter.cpuMs() : meter.nowMs()) - startMs;
+    const tookMs = meter.nowMs() - startMs;
+    const cpuMs = isJudged ? meter.cpuMs() - startCpuMs : tookMs;
     const budgetMs = (FRAME_BUDGET_MS * count) / FRAME_SAMPLES;
+    // Systems count CPU time in steps of up to 10 ms, so for one frame it may be less than that.
+    const usedMs = Math.min(tookMs, cpuMs);
     if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
     if (isJudged) this.#judge(usedMs, budgetMs);
-    budget.spend(this, usedMs);
+    budget.spend(this, tookMs, cpuMs);
     if (this.#processor === undefined) return;
     if (areSane(ownLeft, ownRight, count)) this.#take(left, right, start, count);
     else this.#remove("invalidSamples", "it output NaN, infinity or samples beyond all bounds");

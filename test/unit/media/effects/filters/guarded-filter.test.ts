@@ -172,6 +172,16 @@ describe("time", () => {
     expect(faults).toEqual([]);
   });
 
+  test("a system that counts CPU time in steps, which fall together with frames, condemns no filter", () => {
+    let count = 0;
+    const process = (): void => {
+      nowMs += count++ === 0 ? 30 : 3;
+      cpuMs += 10;
+    };
+    play([guarded(() => ({ process })), guarded(() => ({ process }))], 1000);
+    expect(faults).toEqual([]);
+  });
+
   /** Takes that long for one frame of so many. */
   function takingEach(frames: number, ms: number): FilterFactory {
     let count = 0;
