@@ -108,7 +108,10 @@ describe("filters of a plugin", () => {
   });
 
   test.each([
-    [{ ...FILTER, name: "W" }, "a filter's name is a lower-case letter, then letters, digits and dashes, not W"],
+    [
+      { ...FILTER, name: "W" },
+      "a filter's name is a lower-case letter, then up to 39 letters, digits and dashes, not W",
+    ],
     [{ ...FILTER, name: "high-pass" }, "the filter high-pass needs another name: the node uses that one"],
     [{ ...FILTER, module: "./filter.mjs" }, "the filter wobble has no module; give it new URL("],
     [{ ...FILTER, module: "https://example.org/x.mjs" }, "the filter wobble has no module"],
@@ -117,6 +120,16 @@ describe("filters of a plugin", () => {
     [
       { ...FILTER, settings: { depth: { type: "number", default: 2, min: 0, max: 1 } } },
       "the setting depth of the filter wobble: its default is not from min to max",
+    ],
+    [
+      { ...FILTER, settings: { Q: { type: "flag" } } },
+      "the setting Q of the filter wobble: its name is not a lower-case",
+    ],
+    [{ ...FILTER, settings: { on: null } }, "the setting on of the filter wobble: it must be an object with a type"],
+    [{ ...FILTER, settings: { kind: { type: "choice", default: "b" } } }, "it needs names, a list of texts"],
+    [
+      { ...FILTER, settings: { count: { type: "integer", default: 0.5, min: 0, max: 1 } } },
+      "its default must be a whole number",
     ],
     [{ ...FILTER, settings: { on: { type: "flag" } } }, "its default must be true or false"],
     [{ ...FILTER, settings: { kind: { type: "choice", names: ["a"], default: "b" } } }, "its default is none of its"],
@@ -129,6 +142,12 @@ describe("filters of a plugin", () => {
     ],
   ])("%o is refused", async (filter, problem) => {
     await expect(start(withFilters(filter))).rejects.toThrow(problem);
+  });
+
+  test("names may be one letter", async () => {
+    const q = { type: "number", default: 1, min: 0.1, max: 10, meaning: "x" };
+    const { manifest } = await start(withFilters({ ...FILTER, name: "f", settings: { q } }));
+    expect(manifest.filters).toMatchObject([{ name: "f", settings: { q } }]);
   });
 
   test("two of one name are refused", async () => {
