@@ -222,6 +222,7 @@ async function buildParts(
     links: plugins,
   });
   plugins.onOffersChanged = () => workers.setFilterModules(pluginFilters.modules);
+  pluginFilters.onRefused = () => workers.setFilterModules(pluginFilters.modules);
   const probePool = new ProbePool({
     entry: probeEntry,
     heapMegabytesMax: PROBE_HEAP_MEGABYTES_MAX,

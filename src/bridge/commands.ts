@@ -35,6 +35,8 @@ export interface FilterModule {
   readonly name: string;
   /** File URL of the module with its factory as default export. */
   readonly url: string;
+  /** Why it is not to be imported: it fails where it is used. */
+  readonly refusal?: string;
 }
 
 /**

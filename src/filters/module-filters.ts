@@ -35,4 +35,6 @@ export interface ModuleFilter {
 export interface ModuleFilters {
   /** Undefined: no plugin has it. */
   find(name: string): ModuleFilter | undefined;
+  /** A client has set one that cannot be set: it is left out. */
+  onLeftOut(name: string): void;
 }

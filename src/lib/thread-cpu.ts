@@ -31,3 +31,12 @@ export function readThreadTimes(threadNumber: number): ThreadTimes | undefined {
     return undefined;
   }
 }
+
+/** Reads the CPU time of the thread that calls it, milliseconds; where the system does not provide it, the time. */
+export function createCpuClock(): () => number {
+  let threadNumber: number | undefined;
+  return () => {
+    threadNumber ??= ownThreadNumber();
+    return readThreadTimes(threadNumber)?.cpuMs ?? performance.now();
+  };
+}

@@ -80,7 +80,7 @@ export class AudioWorker {
     const repairs = createRepairBuckets(clock);
     const tracks = { clock, open, codecs, filterModules, createBudget };
     this.#context = { ...tracks, loop: this.#loop, trackStuckThresholdMs, repairs, send };
-    if (filterModules !== undefined) filterModules.onLoaded = () => this.#refreshFilters();
+    if (filterModules !== undefined) filterModules.onChanged = (name) => this.#refreshFilter(name);
     this.#armReport();
   }
 
@@ -224,9 +224,9 @@ export class AudioWorker {
     return undefined;
   }
 
-  #refreshFilters(): void {
+  #refreshFilter(name: string): void {
     for (const player of this.#players.values())
-      this.#options.boundary.run(player.playerId, "command", () => player.refreshFilters());
+      this.#options.boundary.run(player.playerId, "command", () => player.refreshFilter(name));
   }
 
   #armReport(): void {

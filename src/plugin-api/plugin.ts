@@ -216,13 +216,14 @@ export interface PluginHost<Options = unknown> {
 /** A filter: an effect that clients switch on by `filters.pluginFilters.<name>`. */
 export interface Filter {
   /**
-   * Listed in `filters` of `/v4/info`: a lower-case letter, then letters, digits and dashes; 2 to 40 characters. Where
+   * Listed in `filters` of `/v4/info`: a lower-case letter, then letters, digits and dashes; up to 40 characters. Where
    * another plugin has one of that name already, this one is left out.
    */
   readonly name: string;
   /**
    * File URL of the module whose default export is the filter's `FilterFactory`: `new URL("./filter.mjs",
-   * import.meta.url)`. Each audio worker imports it, and again after a reload of the plugin; not so what it imports.
+   * import.meta.url)`. Each audio worker imports it, within 50 ms of CPU time for all of the plugin's; again after a
+   * reload if it has changed, but not what it imports.
    */
   readonly module: URL | string;
   /** The members that clients can send, at most 30. They are checked and complete when the factory gets them. */

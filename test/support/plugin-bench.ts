@@ -49,6 +49,8 @@ export interface BenchOptions {
   readonly settings?: Partial<PluginSettings>;
   /** What it asks of players is answered by this. Default: there are no sessions. */
   readonly players?: (wish: PlayerWish) => WishResults[keyof WishResults];
+  /** CPU time of its thread. Default: none is used. */
+  readonly cpuMs?: () => number;
   /** Default: as this machine. */
   readonly canDecodeAac?: boolean;
   /** Chooses the addresses that requests leave from; where `settings` has routing. */
@@ -104,6 +106,7 @@ export class PluginBench {
       port,
       clock: options.clock ?? systemClock,
       canDecodeAac: options.canDecodeAac,
+      cpuMs: options.cpuMs ?? (() => 0),
       settings: {
         module: "in this thread",
         hosts: options.hosts ?? {},

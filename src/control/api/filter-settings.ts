@@ -29,7 +29,12 @@ const FLAT = { ...lavadspx, reverb };
 /** By their names in `pluginFilters["lavalink-filter-plugin"]`. */
 const NESTED = { echo, reverb };
 
-const NO_FILTERS: ModuleFilters = { find: () => undefined };
+/** Without those of the protocol, which are no filters in `pluginFilters`; a v3 body has them there as well. */
+const SWITCHED_PLUGIN_FILTERS = new Set(
+  SWITCHED_FILTER_NAMES.filter((name) => !PROTOCOL_FILTER_NAMES.some((own) => own === name)),
+);
+
+const NO_FILTERS: ModuleFilters = { find: () => undefined, onLeftOut: () => undefined };
 
 type PluginFiltersBody = NonNullable<FiltersBody["pluginFilters"]>;
 type EchoSettings = SettingsOf<"lavadspx.echo"> | SettingsOf<"lavalink-filter-plugin.echo">;
@@ -41,7 +46,7 @@ export function filtersIn(body: FiltersBody, moduleFilters = NO_FILTERS): readon
   const names = ofPlugins
     .filter(([, settings]) => settings !== undefined)
     .map(([name]) => name)
-    .filter((name) => SWITCHED_FILTER_NAMES.includes(name) || moduleFilters.find(name) !== undefined);
+    .filter((name) => SWITCHED_PLUGIN_FILTERS.has(name) || moduleFilters.find(name) !== undefined);
   return [...PROTOCOL_FILTER_NAMES.filter((name) => body[name] !== undefined), ...new Set(names)];
 }
 
@@ -75,16 +80,19 @@ function checkedPluginFilters(body: PluginFiltersBody): PluginFilterSettings {
   };
 }
 
-/** Of plugins. Those that no plugin has are dropped, as the published server does. */
+/**
+ * Of plugins. Those that no plugin has are dropped, as the published server does, and those that cannot be set, as
+ * clients send all filters with each track.
+ */
 function checkedModuleFilters(
   body: Readonly<Record<string, unknown>>,
   moduleFilters: ModuleFilters,
 ): Readonly<Record<string, ModuleFilterSettings>> {
   const entries = Object.entries(body).flatMap(([name, value]) => {
     const filter = value === null || isReservedFilterName(name) ? undefined : moduleFilters.find(name);
-    if (filter === undefined) return [];
+    if (filter?.trouble !== undefined) moduleFilters.onLeftOut(name);
+    if (filter === undefined || filter.trouble !== undefined) return [];
     const path = `filters.pluginFilters.${name}`;
-    if (filter.trouble !== undefined) throw new ApiError(400, `${path} cannot be set: ${filter.trouble}`);
     const { data: settings, error } = moduleFilterBody(filter.entry).safeParse(value);
     const [problem] = error?.issues ?? [];
     if (problem !== undefined) throw new ApiError(400, `${[path, ...problem.path].join(".")}: ${problem.message}`);
@@ -95,16 +103,17 @@ function checkedModuleFilters(
   return Object.fromEntries(entries);
 }
 
+/** With `delay` it is that of lavalink-filter-plugin, unless its `echoLength` is on. */
 function checkedEcho(
-  { echoLength, delay, decay }: NonNullable<PluginFiltersBody["echo"]>,
+  { echoLength = 0, delay, decay }: NonNullable<PluginFiltersBody["echo"]>,
   path: string,
 ): { readonly echo?: EchoSettings } {
-  if (delay !== undefined && echoLength === undefined) {
+  if (delay !== undefined && echoLength <= 0) {
     const settings = { echo: { delay, decay } };
     checkFilters(settings, { echo }, path);
     return onlyActive({ echo }, settings);
   }
-  const settings = { echo: { echoLength: echoLength ?? 0, decay } };
+  const settings = { echo: { echoLength, decay } };
   checkFilters(settings, { echo: lavadspxEcho }, path);
   return onlyActive({ echo: lavadspxEcho }, settings);
 }

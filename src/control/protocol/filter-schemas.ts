@@ -43,28 +43,29 @@ const {
   "lavalink-filter-plugin.reverb": filterPluginReverb,
 } = FILTER_TABLE.lavalinkPlugins;
 
-/**
- * The echo of either plugin: with `delay` and without `echoLength` it is that of lavalink-filter-plugin, otherwise that
- * of LavaDSPX.
- */
+/** The echo of either plugin; `checkedFilterSettings` tells which. */
 const eitherEcho = z.object({
-  echoLength: float32Field.optional(),
-  delay: float32Field.optional(),
-  decay: float32Field.prefault(0),
+  echoLength: float32Field.optional().catch(undefined),
+  delay: float32Field.optional().catch(undefined),
+  decay: float32Field.prefault(0).catch(0),
 });
 
-/** `pluginFilters` of an update. Others are of plugins, if any: `moduleFilterBody` reads them. */
+/**
+ * `pluginFilters` of an update. Those of Lavalink's plugins are read as leniently as there: what is of another kind
+ * counts as absent. Others are of plugins, if any: `moduleFilterBody` reads them.
+ */
 export const pluginFiltersBody = z.looseObject({
   tonearm: tonearmFiltersBody.nullable().optional(),
-  "high-pass": objectBody(highPass),
-  "low-pass": objectBody(lowPass),
-  normalization: objectBody(normalization),
-  echo: eitherEcho.nullable().optional(),
-  reverb: objectBody(filterPluginReverb),
+  "high-pass": lenientBody(highPass),
+  "low-pass": lenientBody(lowPass),
+  normalization: lenientBody(normalization),
+  echo: eitherEcho.nullable().optional().catch(undefined),
+  reverb: lenientBody(filterPluginReverb),
   "lavalink-filter-plugin": z
-    .object({ echo: objectBody(filterPluginEcho), reverb: objectBody(filterPluginReverb) })
+    .object({ echo: lenientBody(filterPluginEcho), reverb: lenientBody(filterPluginReverb) })
     .nullable()
-    .optional(),
+    .optional()
+    .catch(undefined),
 });
 
 /**
@@ -125,10 +126,17 @@ function bodySchema(entry: FilterEntry): z.ZodType {
   }
 }
 
-function objectBody<Known extends ObjectFilter>(
+function lenientBody<Known extends ObjectFilter>(
   entry: Known,
-): z.ZodOptional<z.ZodNullable<z.ZodType<SettingsOfEntry<Known>>>> {
-  return bodySchema(entry) as z.ZodOptional<z.ZodNullable<z.ZodType<SettingsOfEntry<Known>>>>; // by its kind
+): z.ZodCatch<z.ZodOptional<z.ZodNullable<z.ZodType<SettingsOfEntry<Known>>>>> {
+  const settings = z.object(byMember(entry.members, lenientField)) as z.ZodType as z.ZodType<SettingsOfEntry<Known>>; // by its kind
+  return settings.nullable().optional().catch(undefined);
+}
+
+function lenientField(member: Member): z.ZodType {
+  const field = bodyField(member);
+  if ("item" in member) return z.preprocess((value) => (Array.isArray(value) ? value : []), field);
+  return member.defaultValue === undefined ? field : field.catch(member.defaultValue);
 }
 
 function bodyField(member: Member): z.ZodType {

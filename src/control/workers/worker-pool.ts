@@ -1,6 +1,7 @@
 // Starts the audio workers and replaces one that dies or hangs: its players move to another at once and create
 // themselves again there. Which worker a player gets: placements.ts, isolation.ts, hand-overs.ts. Main thread.
 
+import { isDeepStrictEqual } from "node:util";
 import type { PlayerCounts, WorkerMetrics } from "../../bridge/audio-metrics.ts";
 import type { Incident } from "../../bridge/audio-report.ts";
 import type { FilterModule } from "../../bridge/commands.ts";
@@ -115,7 +116,7 @@ export class WorkerPool {
 
   /** Replaces the filters of plugins, on all workers. */
   setFilterModules(modules: readonly FilterModule[]): void {
-    if (modules.length === 0 && this.#filterModules.length === 0) return;
+    if (isDeepStrictEqual(modules, this.#filterModules)) return;
     this.#filterModules = modules;
     for (const { thread } of [...this.#slots, ...this.#isolation.slots])
       thread?.channel.send({ type: "setFilterModules", modules });

@@ -302,9 +302,9 @@ export class AudioPlayer implements LoopMember {
     if (this.#mayChange) this.#applyFilters();
   }
 
-  /** Filters of plugins may be made that could not before. */
-  refreshFilters(): void {
-    this.#tracks.refreshFilters();
+  /** As `PlayerTracks.refreshFilter`. */
+  refreshFilter(name: string): void {
+    this.#tracks.refreshFilter(name);
   }
 
   get #mayChange(): boolean {

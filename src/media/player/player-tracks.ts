@@ -9,7 +9,7 @@ import { type PlayCommand, type PlayerId, type SeekId, VOLUME_DEFAULT } from "..
 import type { EndReason } from "../../bridge/events.ts";
 import { toWireError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
-import { activeSettingsIn, type FilterSettings } from "../../filters/filter-settings.ts";
+import { activeSettingsIn, type FilterSettings, moduleSettingsIn } from "../../filters/filter-settings.ts";
 import { type Fade, fadeOf } from "../effects/fade-curve.ts";
 import { SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
@@ -71,9 +71,9 @@ export class PlayerTracks {
     this.#current?.pipeline.setVolume(volume);
   }
 
-  /** Filters of plugins may be made that could not before. */
-  refreshFilters(): void {
-    if (this.#filters.pluginFilters !== undefined) this.setFilters(this.#filters);
+  /** The filter of a plugin by that name is another one: it is made again where it is set. */
+  refreshFilter(name: string): void {
+    if (moduleSettingsIn(this.#filters, name) !== undefined) this.setFilters(this.#filters);
   }
 
   /** Replaces all filters, of the current tracks and of those to come. */

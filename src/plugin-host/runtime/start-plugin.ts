@@ -1,6 +1,7 @@
 // Starts a plugin in its thread: loads its module, checks its options, sets it up and reports its manifest; then passes
 // on requests. The same in a separate thread (main.ts) and in tests. Plugin thread.
 
+import { stat } from "node:fs/promises";
 import type { Endpoint } from "../../bridge/channel.ts";
 import type { RouteCommand } from "../../bridge/commands.ts";
 import { PendingRequests } from "../../bridge/pending-requests.ts";
@@ -21,6 +22,7 @@ import { isAacInstalled } from "../../lib/aac-package.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
+import { createCpuClock } from "../../lib/thread-cpu.ts";
 import { createLogger, type Logger } from "../../log/log.ts";
 import { DispatcherPool } from "../../network/dispatcher-pool.ts";
 import { createHostResolver } from "../../network/host-resolver.ts";
@@ -48,6 +50,8 @@ import { PluginWorker } from "./plugin-worker.ts";
 import { readAnswer } from "./written-answer.ts";
 
 const SETUP_TIMEOUT_MS = 10_000;
+/** CPU time. Audio workers import the modules between frames, which are made 100 ms ahead. */
+const FILTER_IMPORT_MS_MAX = 50;
 const REPORT_INTERVAL_MS = 1000;
 const WISH_TIMEOUT_MS = 15_000;
 /** Wishes for players without an answer. */
@@ -67,6 +71,8 @@ interface PluginEnvironment {
   readonly clock: Clock;
   /** Loads the module; for tests. */
   readonly importModule?: (url: string) => Promise<unknown>;
+  /** CPU time of this thread; for tests. */
+  readonly cpuMs?: () => number;
   /** Default: whether the decoder is installed; for tests. */
   readonly canDecodeAac?: boolean | undefined;
 }
@@ -86,6 +92,14 @@ export async function startPlugin(environment: PluginEnvironment): Promise<void>
     const areOptionsWrong = error instanceof WrongOptionsError;
     port.postMessage({ type: "unusable", name: plugin?.name, problem, areOptionsWrong });
   }
+}
+
+/** Changes with the file: workers import each version once, and can forget none. */
+async function versionedUrl(module: URL | string): Promise<string> {
+  const url = new URL(module);
+  const file = await stat(url).catch(() => undefined); // importing it says why
+  if (file !== undefined) url.searchParams.set("version", `${file.mtimeMs}-${file.size}`);
+  return url.href;
 }
 
 function importUrl(url: string): Promise<unknown> {
@@ -186,20 +200,27 @@ class LivingPlugin {
     port.postMessage({ type: "ready", manifest });
   }
 
-  /** Imports their modules once here: what does not load, or never ends, must not reach an audio worker. */
+  /** Imports their modules once here: what does not load, takes long or never ends must not reach an audio worker. */
   async #loadFilters({ filters }: LivingHost<unknown>): Promise<readonly FilterManifest[]> {
-    const { clock, importModule = importUrl } = this.#environment;
-    const version = `${clock.epochMs()}`;
-    return Promise.all(
-      [...filters.values()].map(async ({ name, module, settings }) => {
-        const url = new URL(module);
-        url.searchParams.set("started", version);
-        const loaded = (await importModule(url.href)) as { readonly default?: unknown }; // a module is an object
-        if (typeof loaded.default !== "function")
-          throw new Error(`the module of the filter ${name} has no function as its default export`);
-        return { name, module: url.href, settings };
-      }),
-    );
+    const { importModule = importUrl, cpuMs = createCpuClock() } = this.#environment;
+    const manifests: FilterManifest[] = [];
+    let usedMs = 0;
+    for (const { name, module, settings } of filters.values()) {
+      const url = await versionedUrl(module);
+      const startMs = cpuMs();
+      const loaded = (await importModule(url)) as { readonly default?: unknown }; // a module is an object
+      usedMs += cpuMs() - startMs;
+      if (usedMs > FILTER_IMPORT_MS_MAX) {
+        const text = `importing the module of the filter ${name} would stop audio: ${Math.round(usedMs)} ms of CPU time`;
+        throw new Error(
+          `${text}, at most ${FILTER_IMPORT_MS_MAX} for all filters; compute tables in create, or lazily`,
+        );
+      }
+      if (typeof loaded.default !== "function")
+        throw new Error(`the module of the filter ${name} has no function as its default export`);
+      manifests.push({ name, module: url, settings });
+    }
+    return manifests;
   }
 
   async #withinSetupTime<Value>(setup: () => Promise<Value>): Promise<Value> {

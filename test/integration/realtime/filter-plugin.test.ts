@@ -49,6 +49,7 @@ it("a filter of a plugin is listed, its settings are checked, and it is heard", 
 
 it.each([
   ["throws", "failed"],
+  ["isAsync", "failed"],
   ["isNotANumber", "invalidSamples"],
   ["isSlow", "tooSlow"],
 ])("a filter that %s is removed from its player, and its neighbour loses no packet", async (kind, reason) => {

@@ -1,18 +1,30 @@
 // The filters of plugins in an audio worker: imports their modules, once each and before they are used, and makes the
 // definitions by which a track's chain creates them. guarded-filter.ts contains their faults. Audio thread.
 
+import { isDeepStrictEqual } from "node:util";
 import type { FilterModule, PlayerId } from "../../../bridge/commands.ts";
 import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import { moduleSettingsIn } from "../../../filters/filter-settings.ts";
+import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { FilterFactory } from "../../../plugin-api/plugin.ts";
+import { FilterBudget } from "./filter-budget.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
 import { type CpuMeter, type FilterFault, GuardedFilter, systemCpuMeter } from "./guarded-filter.ts";
+
+/** A module that does not end importing counts as failed then. */
+const IMPORT_MS_MAX = 10_000;
 
 /** A module that has been imported, or cannot be. */
 interface LoadedModule {
   readonly name: string;
-  readonly url: string;
   readonly create: FilterFactory;
+}
+
+/** One of those that were set last. */
+interface Entry {
+  readonly module: FilterModule;
+  /** While it is being imported: the version before, if any. */
+  loaded: LoadedModule | undefined;
 }
 
 /** Reports a filter that was removed from its track. */
@@ -21,6 +33,7 @@ export type OnFilterFault = (name: string, fault: FilterFault) => void;
 interface FilterModulesOptions {
   /** The worker's: says which player's filter runs, for when the thread is lost. */
   readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
+  readonly clock: Clock;
   /** For tests. */
   readonly importModule?: (url: string) => Promise<unknown>;
   readonly meter?: CpuMeter;
@@ -29,29 +42,36 @@ interface FilterModulesOptions {
 /** One per worker. */
 export class FilterModules {
   readonly #heartbeat: FilterModulesOptions["heartbeat"];
+  readonly #clock: Clock;
   readonly #importModule: (url: string) => Promise<unknown>;
   readonly #meter: CpuMeter;
-  #loaded: readonly LoadedModule[] = [];
-  /** Counts calls of `set`: an import that a newer one has overtaken counts for nothing. */
-  #setCount = 0;
-  /** Filters that were set before their modules were there can be made now. */
-  onLoaded = (): void => undefined;
+  readonly #budget: FilterBudget;
+  #entries: readonly Entry[] = [];
+  /** The filter of that name is another one, or is there now, or has gone: it takes effect when filters are set. */
+  onChanged = (_name: string): void => undefined;
 
-  constructor({ heartbeat, importModule = (url) => import(url), meter = systemCpuMeter() }: FilterModulesOptions) {
+  constructor({
+    heartbeat,
+    clock,
+    importModule = (url) => import(url),
+    meter = systemCpuMeter(),
+  }: FilterModulesOptions) {
     this.#heartbeat = heartbeat;
+    this.#clock = clock;
     this.#importModule = importModule;
     this.#meter = meter;
+    this.#budget = new FilterBudget(meter.nowMs);
   }
 
   /** Replaces all. Filters in use stay as they are until filters are set again. */
   set(modules: readonly FilterModule[]): void {
-    this.#setCount += 1;
-    const number = this.#setCount;
-    void Promise.all(modules.map((module) => this.#load(module))).then((loaded) => {
-      if (number !== this.#setCount) return;
-      this.#loaded = loaded;
-      this.onLoaded();
+    const before = this.#entries;
+    this.#entries = modules.map((module) => {
+      const known = before.find((entry) => isDeepStrictEqual(entry.module, module));
+      return known ?? this.#begin(module, before.find((entry) => entry.module.name === module.name)?.loaded);
     });
+    const names = new Set(modules.map(({ name }) => name));
+    for (const { module } of before) if (!names.has(module.name)) this.onChanged(module.name);
   }
 
   /** The definitions for the filters of one track's chain. */
@@ -63,14 +83,14 @@ export class FilterModules {
       made.set(module, definition);
       return definition;
     };
-    return () => this.#loaded.map(definitionOf);
+    return () => this.#entries.flatMap(({ loaded }) => (loaded === undefined ? [] : [definitionOf(loaded)]));
   }
 
   #define(
     { name, create }: LoadedModule,
     { playerId, onFault }: { readonly playerId: PlayerId; readonly onFault: OnFilterFault },
   ): FilterDefinition {
-    const heartbeat = this.#heartbeat;
+    const shared = { heartbeat: this.#heartbeat, meter: this.#meter, budget: this.#budget };
     return {
       name,
       create: (filters, previous) => {
@@ -78,25 +98,46 @@ export class FilterModules {
         if (settings === undefined) return undefined;
         const before = previous instanceof GuardedFilter ? previous : undefined;
         return new GuardedFilter(
-          { create, settings, playerId, heartbeat, meter: this.#meter, onFault: (fault) => onFault(name, fault) },
+          { create, settings, playerId, ...shared, onFault: (fault) => onFault(name, fault) },
           before,
         );
       },
     };
   }
 
+  #begin(module: FilterModule, loaded: LoadedModule | undefined): Entry {
+    const entry = { module, loaded };
+    void this.#load(module).then((loaded) => {
+      entry.loaded = loaded;
+      if (this.#entries.includes(entry)) this.onChanged(module.name);
+    });
+    return entry;
+  }
+
   /** A module that cannot be imported is a filter that fails at once. Never rejects. */
-  async #load({ name, url }: FilterModule): Promise<LoadedModule> {
-    const known = this.#loaded.find((module) => module.name === name && module.url === url);
-    if (known !== undefined) return known;
+  async #load({ name, url, refusal }: FilterModule): Promise<LoadedModule> {
     try {
-      const module = (await this.#importModule(url)) as { readonly default: FilterFactory }; // the plugin's thread checked it
-      return { name, url, create: module.default };
+      if (refusal !== undefined) throw new Error(refusal);
+      const module = (await this.#import(url)) as { readonly default: FilterFactory }; // the plugin's thread checked it
+      return { name, create: module.default };
     } catch (error) {
       const create = (): never => {
         throw error;
       };
-      return { name, url, create };
+      return { name, create };
+    }
+  }
+
+  async #import(url: string): Promise<unknown> {
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new Error(`importing its module took more than ${IMPORT_MS_MAX} ms`);
+      timer = this.#clock.after(IMPORT_MS_MAX, () => reject(error));
+    });
+    try {
+      return await Promise.race([this.#importModule(url), late]);
+    } finally {
+      timer?.cancel();
     }
   }
 }

@@ -1,28 +1,29 @@
 // A filter of a plugin in one track's chain. It works on a copy of the audio, which is checked before it counts: a
 // filter that throws, outputs NaN or infinity, or takes too long, is left out from then on, and nothing else is lost.
-// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter. What
-// never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
+// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter; that
+// of all together in filter-budget.ts. What never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
 // while its time is judged.
 
 import type { PlayerId } from "../../../bridge/commands.ts";
 import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import type { WorkerFaultReason } from "../../../filters/module-filters.ts";
-import { ownThreadNumber, readThreadTimes } from "../../../lib/thread-cpu.ts";
+import { createCpuClock } from "../../../lib/thread-cpu.ts";
 import type { AudioProcessor, FilterFactory } from "../../../plugin-api/plugin.ts";
 import { FRAME_SAMPLES } from "../../format/audio-format.ts";
 import type { AudioFilter } from "./audio-filter.ts";
+import type { FilterBudget } from "./filter-budget.ts";
 
 /** CPU time for a frame of 20 ms, milliseconds. */
 const FRAME_BUDGET_MS = 4;
 /**
- * How far a filter may exceed that, added up, milliseconds: two frames of 15 ms, or one of 30. Others are made 100 ms
+ * How far a filter may exceed that, added up, milliseconds: two frames of 15 ms, or one of 34. Others are made 100 ms
  * ahead, so that they are not late.
  */
-const EXCESS_MS_MAX = 16;
-/** CPU time is measured for so many frames after one that took long by the clock. */
-const JUDGED_FRAMES = 25;
-/** CPU time to create one, milliseconds. */
-const CREATE_BUDGET_MS = 20;
+const EXCESS_MS_MAX = 30;
+/** CPU time is measured for so many frames, 30 s, after one that took long by the clock. */
+const JUDGED_FRAMES = 1500;
+/** CPU time to create or reset one, milliseconds. */
+const CALL_BUDGET_MS = 20;
 /** 5 ms: from the filter's last sample to the audio without it. */
 const FADE_SAMPLES = 240;
 /** Of a message for clients. */
@@ -45,15 +46,7 @@ export interface CpuMeter {
 
 /** Of the calling thread. */
 export function systemCpuMeter(): CpuMeter {
-  let threadNumber: number | undefined;
-  const nowMs = (): number => performance.now();
-  return {
-    nowMs,
-    cpuMs: () => {
-      threadNumber ??= ownThreadNumber();
-      return readThreadTimes(threadNumber)?.cpuMs ?? nowMs();
-    },
-  };
+  return { nowMs: () => performance.now(), cpuMs: createCpuClock() };
 }
 
 interface GuardedFilterOptions {
@@ -62,6 +55,8 @@ interface GuardedFilterOptions {
   readonly playerId: PlayerId;
   readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
   readonly meter: CpuMeter;
+  /** The worker's. */
+  readonly budget: FilterBudget;
   /** Called once, at its first fault. */
   readonly onFault: (fault: FilterFault) => void;
 }
@@ -73,6 +68,8 @@ export class GuardedFilter implements AudioFilter {
   #processor: AudioProcessor | undefined;
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
+  /** For the budget. */
+  spentMs = 0;
   #judgedFramesLeft = 0;
   #excessMs = 0;
   /** Its last output, from which the audio without it is faded in. */
@@ -83,20 +80,14 @@ export class GuardedFilter implements AudioFilter {
   /** `previous`: the one that it replaces. */
   constructor(options: GuardedFilterOptions, previous: GuardedFilter | undefined) {
     this.#options = options;
-    const { create, settings, playerId, heartbeat, meter } = options;
+    const { create, settings } = options;
     const before = previous === undefined ? undefined : previous.#processor;
-    const startMs = meter.cpuMs();
-    heartbeat.enter(playerId, "filter");
-    try {
-      this.#processor = before === undefined ? create(settings) : create(settings, before);
-      const usedMs = meter.cpuMs() - startMs;
-      if (typeof this.#processor?.process !== "function") throw new TypeError("it made nothing that has a process()");
-      if (usedMs > CREATE_BUDGET_MS) this.#remove("tooSlow", `creating it took ${Math.round(usedMs)} ms of CPU time`);
-    } catch (error) {
-      this.#remove("failed", textOf(error));
-    } finally {
-      heartbeat.leave();
-    }
+    this.#call("creating it", () => {
+      const made = before === undefined ? create(settings) : create(settings, before);
+      refusePromise(made, "creating it");
+      if (typeof made?.process !== "function") throw new TypeError("it made nothing that has a process()");
+      this.#processor = made;
+    });
   }
 
   /** Nothing is known of its memory. */
@@ -118,10 +109,22 @@ export class GuardedFilter implements AudioFilter {
   }
 
   jump(): void {
-    const { playerId, heartbeat } = this.#options;
+    this.#call("reset()", () => refusePromise(this.#processor?.reset?.(), "reset()"));
+  }
+
+  removeAsTooSlow(message: string): void {
+    if (this.#processor !== undefined) this.#remove("tooSlow", message);
+  }
+
+  /** Calls the plugin apart from frames. */
+  #call(what: string, call: () => void): void {
+    const { playerId, heartbeat, meter } = this.#options;
+    const startMs = meter.cpuMs();
     heartbeat.enter(playerId, "filter");
     try {
-      this.#processor?.reset?.();
+      call();
+      const usedMs = meter.cpuMs() - startMs;
+      if (usedMs > CALL_BUDGET_MS) this.removeAsTooSlow(`${what} took ${Math.round(usedMs)} ms of CPU time`);
     } catch (error) {
       this.#remove("failed", textOf(error));
     } finally {
@@ -136,36 +139,37 @@ export class GuardedFilter implements AudioFilter {
       ownLeft[sample] = left[start + sample]!;
       ownRight[sample] = right[start + sample]!;
     }
-    const { playerId, heartbeat, meter } = this.#options;
-    const isJudged = this.#judgedFramesLeft > 0;
-    const startMs = isJudged ? meter.cpuMs() : meter.nowMs();
+    const { playerId, heartbeat, meter, budget } = this.#options;
+    const isJudged = this.#judgedFramesLeft > 0 || budget.isJudging;
+    const startCpuMs = isJudged ? meter.cpuMs() : 0;
+    const startMs = meter.nowMs();
     heartbeat.enter(playerId, "filter");
     try {
-      processor.process(ownLeft, ownRight, count);
+      refusePromise(processor.process(ownLeft, ownRight, count), "process()");
     } catch (error) {
       this.#remove("failed", textOf(error));
       return;
     } finally {
       heartbeat.leave();
     }
-    const usedMs = (isJudged ? meter.cpuMs() : meter.nowMs()) - startMs;
+    const tookMs = meter.nowMs() - startMs;
+    const cpuMs = isJudged ? meter.cpuMs() - startCpuMs : tookMs;
     const budgetMs = (FRAME_BUDGET_MS * count) / FRAME_SAMPLES;
+    // Systems count CPU time in steps of up to 10 ms, so for one frame it may be less than that.
+    const usedMs = Math.min(tookMs, cpuMs);
+    if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
     if (isJudged) this.#judge(usedMs, budgetMs);
-    else if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
+    budget.spend(this, tookMs, cpuMs);
     if (this.#processor === undefined) return;
     if (areSane(ownLeft, ownRight, count)) this.#take(left, right, start, count);
     else this.#remove("invalidSamples", "it output NaN, infinity or samples beyond all bounds");
   }
 
   #judge(usedMs: number, budgetMs: number): void {
-    this.#judgedFramesLeft -= 1;
+    this.#judgedFramesLeft = Math.max(0, this.#judgedFramesLeft - 1);
     this.#excessMs = Math.max(0, this.#excessMs + usedMs - budgetMs);
-    if (this.#excessMs > EXCESS_MS_MAX) {
-      const text = `it takes ${Math.round(usedMs)} ms of CPU time for ${Math.round(5 * budgetMs)} ms of audio`;
-      this.#remove("tooSlow", text);
-    } else if (this.#judgedFramesLeft === 0 && this.#excessMs > 0) {
-      this.#judgedFramesLeft = JUDGED_FRAMES;
-    }
+    if (this.#excessMs <= EXCESS_MS_MAX) return;
+    this.removeAsTooSlow(`it takes ${Math.round(usedMs)} ms of CPU time for ${Math.round(5 * budgetMs)} ms of audio`);
   }
 
   #take(left: Float32Array, right: Float32Array, start: number, count: number): void {
@@ -199,6 +203,13 @@ function areSane(left: Float32Array, right: Float32Array, count: number): boolea
     if (!(Math.abs(left[sample]!) <= SAMPLE_MAX && Math.abs(right[sample]!) <= SAMPLE_MAX)) return false;
   }
   return true;
+}
+
+/** Throws for the promise of an async function, whose own error is caught: nobody else would. */
+function refusePromise(answer: unknown, call: string): void {
+  if (typeof answer !== "object" || answer === null || !("then" in answer) || typeof answer.then !== "function") return;
+  Promise.resolve(answer).catch(() => undefined);
+  throw new TypeError(`${call} is async, which audio cannot wait for; make it synchronous`);
 }
 
 /** What a plugin has thrown, which may be anything. */

@@ -100,7 +100,8 @@ describe("filters", () => {
       wobble: { plugin, entry: entry(depth), trouble: undefined },
       off: { plugin, entry: entry(depth), trouble: "the plugin p is off: no key" },
     };
-    const moduleFilters = { find: (name: string) => known[name] };
+    const leftOut: string[] = [];
+    const moduleFilters = { find: (name: string) => known[name], onLeftOut: (name: string) => leftOut.push(name) };
     const bodyOf = (pluginFilters: string) => filtersBody.parse(parseJson(`{"pluginFilters":${pluginFilters}}`));
     const check = (pluginFilters: string) => checkedFilterSettings(bodyOf(pluginFilters), moduleFilters);
 
@@ -110,14 +111,18 @@ describe("filters", () => {
       });
       expect(check('{"wobble":{}}')).toEqual({ pluginFilters: { wobble: { depth: 0.5 } } });
       expect(check('{"wobble":null}')).toEqual({});
-      expect(filtersIn(bodyOf('{"wobble":{},"unknown":{}}'), moduleFilters)).toEqual(["wobble"]);
+      expect(filtersIn(bodyOf('{"wobble":{},"unknown":{},"volume":1}'), moduleFilters)).toEqual(["wobble"]);
+    });
+
+    test("one that cannot be set is left out, whatever its settings, and the others are set", () => {
+      expect(check('{"off":{"depth":9},"wobble":{}}')).toEqual({ pluginFilters: { wobble: { depth: 0.5 } } });
+      expect(leftOut).toEqual(["off"]);
     });
 
     test.each([
       ['{"wobble":{"depth":2}}', "filters.pluginFilters.wobble.depth must be from 0 to 1, but is 2"],
       ['{"wobble":{"depth":[]}}', "filters.pluginFilters.wobble.depth: not a number"],
       ['{"wobble":7}', "filters.pluginFilters.wobble: "],
-      ['{"off":{}}', "filters.pluginFilters.off cannot be set: the plugin p is off: no key"],
     ])("%s is refused", (body, message) => {
       expect(() => check(body)).toThrow(message);
     });
@@ -134,6 +139,28 @@ describe("filters", () => {
     ],
   ])("filters of Lavalink's plugins out of range are refused: %s", (pluginFilters, message) => {
     expect(() => settingsOf(`{"pluginFilters":${pluginFilters}}`)).toThrow(message);
+  });
+
+  const HIGH_PASS = { "high-pass": { cutoffFrequency: 80, boostFactor: 1 } };
+  const DELAY = { echo: { delay: 2, decay: 0.5 } };
+
+  test.each([
+    ['{"echo":{"echoLength":null,"delay":2,"decay":0.5}}', DELAY],
+    ['{"echo":{"echoLength":0,"delay":2,"decay":0.5}}', DELAY],
+    ['{"echo":{"echoLength":1,"delay":[],"decay":0.5}}', { echo: { echoLength: 1, decay: 0.5 } }],
+    ['{"echo":{"echoLength":1,"delay":2,"decay":0.5}}', { echo: { echoLength: 1, decay: 0.5 } }],
+    ['{"echo":{"delay":2,"decay":null}}', undefined],
+    ['{"high-pass":{"cutoffFrequency":80,"boostFactor":null}}', HIGH_PASS],
+    ['{"high-pass":{"cutoffFrequency":80.5}}', undefined],
+    ['{"high-pass":true,"low-pass":[],"echo":1,"reverb":"x","lavalink-filter-plugin":7}', undefined],
+    [
+      '{"normalization":{"maxAmplitude":0.5,"adaptive":"yes"}}',
+      { normalization: { maxAmplitude: 0.5, adaptive: true } },
+    ],
+    ['{"reverb":{"delays":null,"gains":{}}}', undefined],
+    ['{"lavalink-filter-plugin":{"echo":{"delay":2,"decay":0.5},"reverb":false}}', { "lavalink-filter-plugin": DELAY }],
+  ])("in filters of Lavalink's plugins, what is of another kind counts as absent: %s", (body, pluginFilters) => {
+    expect(settingsOf(`{"pluginFilters":${body}}`)).toEqual(pluginFilters === undefined ? {} : { pluginFilters });
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { type OfferedFilters, PluginFilters } from "../../../../src/plugin-host/
 
 const WOBBLE: FilterManifest = {
   name: "wobble",
-  module: "file:///w.mjs?started=1",
+  module: "file:///w.mjs?version=1",
   settings: {
     depth: { type: "number", default: 0.5, min: 0, max: 1, meaning: "x" },
     steps: { type: "integer", default: 3, min: 1, max: 9, meaning: "x" },
@@ -58,7 +58,7 @@ test("a plugin that is off has filters that cannot be set, and the first plugin 
 test("a kind of fault is logged once for each version of a filter", () => {
   for (const guildId of ["1", "2"]) filters.onFault({ ...FAULT, guildId });
   filters.onFault({ ...FAULT, reason: "tooSlow" });
-  offered = [{ plugin: "one", filters: [{ ...WOBBLE, module: "file:///w.mjs?started=2" }], trouble: undefined }];
+  offered = [{ plugin: "one", filters: [{ ...WOBBLE, module: "file:///w.mjs?version=2" }], trouble: undefined }];
   filters.onFault(FAULT);
   const line = { level: "error", plugin: "one", filter: "wobble" };
   expect(logged).toMatchObject([
@@ -68,13 +68,44 @@ test("a kind of fault is logged once for each version of a filter", () => {
   ]);
 });
 
-test("a filter that has stopped three workers cannot be set until its plugin is reloaded", () => {
+test("a filter that has stopped three workers cannot be set until its module is another, and workers are told", () => {
+  const told: unknown[] = [];
+  filters.onRefused = () => told.push(filters.modules);
   for (const losses of [1, 2, 3]) {
     filters.onFault({ ...FAULT, reason: "workerLost" });
     expect(filters.find("wobble")?.trouble === undefined).toBe(losses < 3);
   }
   expect(filters.names).toEqual([]);
-  expect(filters.find("wobble")?.trouble).toContain("it has stopped 3 audio workers");
-  offered = [{ plugin: "one", filters: [{ ...WOBBLE, module: "file:///w.mjs?started=2" }], trouble: undefined }];
+  const refusal =
+    "it has stopped 3 audio workers; it can be set again once its module has changed and its plugin is reloaded";
+  expect(filters.find("wobble")?.trouble).toBe(refusal);
+  expect(told).toEqual([[{ name: "wobble", url: WOBBLE.module, refusal }]]);
+  filters.onFault({ ...FAULT, reason: "workerLost" });
+  expect(told).toHaveLength(1);
+  offered = [{ plugin: "one", filters: [{ ...WOBBLE, module: "file:///w.mjs?version=2" }], trouble: undefined }];
   expect(filters.find("wobble")?.trouble).toBeUndefined();
+});
+
+test("what was known of a module that is offered no more is forgotten", () => {
+  const other = { ...WOBBLE, module: "file:///w.mjs?version=2" };
+  for (let loss = 0; loss < 3; loss++) filters.onFault({ ...FAULT, reason: "workerLost" });
+  offered = [{ plugin: "one", filters: [other], trouble: undefined }];
+  filters.onFault(FAULT);
+  offered = [{ plugin: "one", filters: [WOBBLE], trouble: undefined }];
+  expect(filters.find("wobble")?.trouble).toBeUndefined();
+});
+
+test("a filter that clients set while its plugin is off is in the log once, with the reason and what to do", () => {
+  filters.onLeftOut("wobble");
+  expect(logged).toEqual([]);
+  offered = [{ plugin: "one", filters: [WOBBLE], trouble: "the plugin one is off: no key" }];
+  filters.onLeftOut("wobble");
+  filters.onLeftOut("wobble");
+  expect(logged).toMatchObject([
+    {
+      level: "warn",
+      message: expect.stringContaining("reload its plugin once the reason is gone"),
+      ...{ plugin: "one", filter: "wobble", reason: "the plugin one is off: no key" },
+    },
+  ]);
 });

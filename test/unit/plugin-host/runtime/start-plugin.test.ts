@@ -1,4 +1,8 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { SiteServer } from "../../../../lab/sites/site-server.ts";
 import type { PluginCommand, PluginEvent } from "../../../../src/bridge/plugin-messages.ts";
 import type { PlainTree, PlainTreeMap } from "../../../../src/lib/plain-tree.ts";
@@ -75,18 +79,39 @@ describe("filters of a plugin", () => {
       },
     });
 
-  test("the manifest names their modules, by another URL after each start", async () => {
-    const clock = new FakeClock();
-    const first = await start(withFilters(FILTER), { clock });
-    clock.advance(1);
-    const second = await start(withFilters(FILTER), { clock });
-    const { name, settings } = FILTER;
-    expect(first.manifest.filters).toEqual([{ name, settings, module: expect.stringContaining(`${MODULE}?started=`) }]);
-    expect(second.manifest.filters?.[0]?.module).not.toBe(first.manifest.filters?.[0]?.module);
+  test("the manifest names their modules, by another URL once the file has changed", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "tonearm-filter-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const module = pathToFileURL(join(folder, "filter.mjs"));
+    const filter = { ...FILTER, module };
+    const urls: (string | undefined)[] = [];
+    for (const text of ["export default () => ({});", undefined, "export default () => ({ process() {} });"]) {
+      if (text !== undefined) await writeFile(module, text);
+      const { manifest } = await start(withFilters(filter));
+      expect(manifest.filters).toEqual([
+        { name: FILTER.name, settings: FILTER.settings, module: expect.stringContaining(`${module}?version=`) },
+      ]);
+      urls.push(manifest.filters?.[0]?.module);
+    }
+    expect(urls[1]).toBe(urls[0]);
+    expect(urls[2]).not.toBe(urls[0]);
+  });
+
+  test("modules that take much CPU time to import are refused: they would stop the audio of their workers", async () => {
+    let readCount = 0;
+    const perImport = (ms: number) => () => (readCount++ % 2) * ms;
+    const two = withFilters(FILTER, { ...FILTER, name: "wibble" });
+    await expect(start(two, { cpuMs: perImport(25) })).resolves.toBeDefined();
+    await expect(start(two, { cpuMs: perImport(26) })).rejects.toThrow(
+      "importing the module of the filter wibble would stop audio: 52 ms of CPU time, at most 50 for all filters; compute",
+    );
   });
 
   test.each([
-    [{ ...FILTER, name: "W" }, "a filter's name is a lower-case letter, then letters, digits and dashes, not W"],
+    [
+      { ...FILTER, name: "W" },
+      "a filter's name is a lower-case letter, then up to 39 letters, digits and dashes, not W",
+    ],
     [{ ...FILTER, name: "high-pass" }, "the filter high-pass needs another name: the node uses that one"],
     [{ ...FILTER, module: "./filter.mjs" }, "the filter wobble has no module; give it new URL("],
     [{ ...FILTER, module: "https://example.org/x.mjs" }, "the filter wobble has no module"],
@@ -95,6 +120,16 @@ describe("filters of a plugin", () => {
     [
       { ...FILTER, settings: { depth: { type: "number", default: 2, min: 0, max: 1 } } },
       "the setting depth of the filter wobble: its default is not from min to max",
+    ],
+    [
+      { ...FILTER, settings: { Q: { type: "flag" } } },
+      "the setting Q of the filter wobble: its name is not a lower-case",
+    ],
+    [{ ...FILTER, settings: { on: null } }, "the setting on of the filter wobble: it must be an object with a type"],
+    [{ ...FILTER, settings: { kind: { type: "choice", default: "b" } } }, "it needs names, a list of texts"],
+    [
+      { ...FILTER, settings: { count: { type: "integer", default: 0.5, min: 0, max: 1 } } },
+      "its default must be a whole number",
     ],
     [{ ...FILTER, settings: { on: { type: "flag" } } }, "its default must be true or false"],
     [{ ...FILTER, settings: { kind: { type: "choice", names: ["a"], default: "b" } } }, "its default is none of its"],
@@ -107,6 +142,12 @@ describe("filters of a plugin", () => {
     ],
   ])("%o is refused", async (filter, problem) => {
     await expect(start(withFilters(filter))).rejects.toThrow(problem);
+  });
+
+  test("names may be one letter", async () => {
+    const q = { type: "number", default: 1, min: 0.1, max: 10, meaning: "x" };
+    const { manifest } = await start(withFilters({ ...FILTER, name: "f", settings: { q } }));
+    expect(manifest.filters).toMatchObject([{ name: "f", settings: { q } }]);
   });
 
   test("two of one name are refused", async () => {

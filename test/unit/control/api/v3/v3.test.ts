@@ -363,6 +363,13 @@ describe("operations", () => {
     expect((await playerOf(client)).filters).toEqual({ tremolo: { frequency: 2, depth: 0.5 } });
   });
 
+  test("a filter that is switched off is named once", async () => {
+    const client = await connect();
+    const path = `/v3/sessions/${client.sessionId}/players/7`;
+    const { status, json } = await server.request("PATCH", path, { body: { filters: { karaoke: {}, volume: 1 } } });
+    expect([status, json.message]).toEqual([400, "Following filters are disabled in the config: karaoke"]);
+  });
+
   test("Tonearm's own filters stand among the others, over REST and as an operation, with the equalizer", async () => {
     const client = await connect();
     const echo = { delay: 100, decay: 0.4, mix: 0.35 };

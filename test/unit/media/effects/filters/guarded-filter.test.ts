@@ -1,20 +1,18 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { StereoFifo } from "../../../../../src/lib/stereo-fifo.ts";
-import { EffectChain } from "../../../../../src/media/effects/effect-chain.ts";
-import { FilterModules } from "../../../../../src/media/effects/filters/filter-modules.ts";
+import { FilterBudget } from "../../../../../src/media/effects/filters/filter-budget.ts";
 import {
   type CpuMeter,
   type FilterFault,
   GuardedFilter,
 } from "../../../../../src/media/effects/filters/guarded-filter.ts";
 import type { AudioProcessor, FilterFactory } from "../../../../../src/plugin-api/plugin.ts";
-import { settle } from "../../../../support/fake-workers.ts";
 
 const FRAME = 960;
 
 let nowMs: number;
 let cpuMs: number;
 let faults: FilterFault[];
+let budget: FilterBudget;
 const heartbeat = { enter: () => undefined, leave: () => undefined };
 const meter: CpuMeter = { nowMs: () => nowMs, cpuMs: () => cpuMs };
 
@@ -22,12 +20,12 @@ beforeEach(() => {
   nowMs = 0;
   cpuMs = 0;
   faults = [];
+  budget = new FilterBudget(meter.nowMs);
 });
 
-const PARTS = { settings: {}, playerId: 1, heartbeat, meter };
-
 function guarded(create: FilterFactory, previous?: GuardedFilter): GuardedFilter {
-  return new GuardedFilter({ create, ...PARTS, onFault: (fault) => faults.push(fault) }, previous);
+  const onFault = (fault: FilterFault) => faults.push(fault);
+  return new GuardedFilter({ create, settings: {}, playerId: 1, heartbeat, meter, budget, onFault }, previous);
 }
 
 /** The left side of a frame of ones. */
@@ -109,7 +107,47 @@ test.each([
   expect(filter.isEchoing).toBe(false);
 });
 
+describe("async functions", () => {
+  const failing = async () => {
+    throw new Error("in a promise");
+  };
+  const message = (call: string) => `TypeError: ${call} is async, which audio cannot wait for; make it synchronous`;
+
+  // An unhandled rejection fails the whole file.
+  test("a filter with an async process is left out after its first frame", () => {
+    const filter = guarded(() => ({ process: failing as unknown as AudioProcessor["process"] }));
+    for (let frame = 0; frame < 3; frame++) run(filter);
+    expect(faults).toEqual([{ reason: "failed", message: message("process()") }]);
+  });
+
+  test("a filter with an async reset is left out", () => {
+    const filter = guarded(() => ({ ...halving, reset: failing as unknown as () => void }));
+    filter.jump();
+    expect(faults).toEqual([{ reason: "failed", message: message("reset()") }]);
+  });
+
+  test("an async factory makes no filter", () => {
+    expect(run(guarded(failing as unknown as FilterFactory)).at(-1)).toBe(1);
+    expect(faults).toEqual([{ reason: "failed", message: message("creating it") }]);
+  });
+
+  test("other answers are ignored", () => {
+    const filter = guarded(() => ({ process: (left) => left.fill(0.5) }));
+    expect(run(filter).at(-1)).toBe(0.5);
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("time", () => {
+  /** In time, where they leave any. */
+  function play(filters: readonly GuardedFilter[], frameCount: number): void {
+    for (let frame = 0; frame < frameCount; frame++) {
+      const nextMs = nowMs + 20;
+      for (const filter of filters) run(filter);
+      nowMs = Math.max(nowMs, nextMs);
+    }
+  }
+
   test("a filter that takes 15 ms a frame is removed within four frames", () => {
     const filter = guarded(taking(15));
     for (let frame = 0; frame < 4; frame++) run(filter);
@@ -123,28 +161,67 @@ describe("time", () => {
       [5, 1],
     ] as const) {
       faults = [];
-      const filter = guarded(taking(ms));
-      for (let frame = 0; frame < 200; frame++) run(filter);
+      play([guarded(taking(ms))], 200);
       expect(faults).toHaveLength(count);
     }
   });
 
   test("a machine that is busy with other things condemns no filter", () => {
-    const filter = guarded(taking(50, 0.5));
-    for (let frame = 0; frame < 500; frame++) run(filter);
+    const filters = Array.from({ length: 10 }, () => guarded(taking(50, 0.5)));
+    play(filters, 500);
     expect(faults).toEqual([]);
   });
 
-  test("one slow frame now and then is no fault", () => {
+  test("a system that counts CPU time in steps, which fall together with frames, condemns no filter", () => {
     let count = 0;
-    const filter = guarded(() => ({
-      process() {
-        if (count++ % 50 === 0) cpuMs += 15;
-        nowMs = cpuMs;
-      },
-    }));
-    for (let frame = 0; frame < 1000; frame++) run(filter);
+    const process = (): void => {
+      nowMs += count++ === 0 ? 30 : 3;
+      cpuMs += 10;
+    };
+    play([guarded(() => ({ process })), guarded(() => ({ process }))], 1000);
     expect(faults).toEqual([]);
+  });
+
+  /** Takes that long for one frame of so many. */
+  function takingEach(frames: number, ms: number): FilterFactory {
+    let count = 0;
+    return () => ({
+      process() {
+        if (count++ % frames !== 0) return;
+        cpuMs += ms;
+        nowMs += ms;
+      },
+    });
+  }
+
+  test("a slow frame now and then is no fault", () => {
+    play([guarded(takingEach(50, 15)), guarded(takingEach(20, 30))], 3000);
+    expect(faults).toEqual([]);
+  });
+
+  test.each([26, 1400])("a frame of 400 ms in every %i is one", (frames) => {
+    play([guarded(takingEach(frames, 400))], frames + 1);
+    expect(faults).toMatchObject([{ reason: "tooSlow", message: "it takes 400 ms of CPU time for 20 ms of audio" }]);
+  });
+
+  test("filters that are fast enough alone, but not together: those that take most are removed within 3 s", () => {
+    const light = guarded(taking(0.5));
+    const heavy = Array.from({ length: 6 }, () => guarded(taking(3.9)));
+    play([light, ...heavy], 150);
+    expect(faults).toHaveLength(4);
+    expect(faults[0]?.message).toMatch(/^filters of plugins take \d+ % .* may take 50 %, .* take most: \d+ %$/);
+    expect(light.isEchoing).toBe(true);
+    play([light, ...heavy], 500);
+    expect(faults).toHaveLength(4);
+  });
+
+  test("a filter that takes long to reset is removed", () => {
+    const reset = (): void => {
+      cpuMs += 30;
+    };
+    const filter = guarded(() => ({ ...halving, reset }));
+    filter.jump();
+    expect(faults).toEqual([{ reason: "tooSlow", message: "reset() took 30 ms of CPU time" }]);
   });
 
   test("a filter that takes long to create is not used", () => {
@@ -177,69 +254,4 @@ test("the factory gets the processor before, and a seek resets it", () => {
   filter.jump();
   expect(given).toEqual([undefined, processor]);
   expect(resets).toBe(1);
-});
-
-describe("modules", () => {
-  const settings = (trouble: object) => ({ pluginFilters: { trouble } }) as object;
-
-  function chainOf(modules: FilterModules, removed: string[] = []): EffectChain {
-    return new EffectChain(modules.definitionsFor(1, (name, { reason }) => removed.push(`${name} ${reason}`)));
-  }
-
-  function frameOf(chain: EffectChain): number {
-    const fifo = new StereoFifo();
-    const ones = new Float32Array(FRAME).fill(1);
-    fifo.append(ones, ones, 0, FRAME);
-    const left = new Float32Array(FRAME);
-    chain.prepare(fifo, FRAME);
-    chain.render(fifo, left, new Float32Array(FRAME), FRAME);
-    return left.at(-1)!;
-  }
-
-  test("a module is imported once by its URL, and a new URL replaces it when filters are set again", async () => {
-    const imported: string[] = [];
-    const gains: Readonly<Record<string, number>> = { "file:///a?started=1": 0.5, "file:///a?started=2": 0.25 };
-    const importModule = async (url: string) => {
-      imported.push(url);
-      const gain = gains[url] ?? 1;
-      return {
-        default: () => ({ process: (left: Float32Array) => left.set(left.map((value) => value * gain)) }),
-      };
-    };
-    const modules = new FilterModules({ heartbeat, importModule, meter });
-    const chain = chainOf(modules);
-    chain.setFilters(settings({}));
-    chain.begin();
-    expect(frameOf(chain)).toBe(1);
-    let loads = 0;
-    modules.onLoaded = () => {
-      loads += 1;
-      chain.setFilters(settings({}));
-    };
-    for (const url of ["file:///a?started=1", "file:///a?started=1", "file:///a?started=2"]) {
-      modules.set([{ name: "trouble", url }]);
-      await settle();
-      frameOf(chain);
-      expect(frameOf(chain)).toBe(gains[url]);
-    }
-    expect(imported).toEqual(Object.keys(gains));
-    expect(loads).toBe(3);
-    chain.setFilters({});
-    frameOf(chain);
-    expect(frameOf(chain)).toBe(1);
-    expect(chain.areSettingsNeutral).toBe(true);
-  });
-
-  test("a module that cannot be imported is a filter that fails at once", async () => {
-    const removed: string[] = [];
-    const importModule = () => Promise.reject(new Error("no such file"));
-    const modules = new FilterModules({ heartbeat, importModule, meter });
-    modules.set([{ name: "trouble", url: "file:///gone" }]);
-    await settle();
-    const chain = chainOf(modules, removed);
-    chain.setFilters(settings({}));
-    chain.begin();
-    expect(frameOf(chain)).toBe(1);
-    expect(removed).toEqual(["trouble failed"]);
-  });
 });
