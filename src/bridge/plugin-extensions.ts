@@ -48,16 +48,21 @@ interface ExtensionWork {
   readonly sources?: readonly string[] | undefined;
 }
 
-/** `index`: of the provider. */
+/** `index`: of the provider; its `source` or `name` is as it was: the thread may have another version of the plugin. */
 interface ProviderWork extends ExtensionWork {
   readonly index: number;
 }
 
 export type ExtensionCommand =
   /** Answered with a SearchReply. */
-  | (ProviderWork & { readonly type: "search"; readonly query: string; readonly types: readonly SearchType[] })
+  | (ProviderWork & {
+      readonly type: "search";
+      readonly source: string;
+      readonly query: string;
+      readonly types: readonly SearchType[];
+    })
   /** Answered with a LyricsReply. */
-  | (ProviderWork & { readonly type: "lyrics"; readonly encoded: string })
+  | (ProviderWork & { readonly type: "lyrics"; readonly name: string; readonly encoded: string })
   /** Answered with a ServeReply. `query`, `body`: values that are checked. */
   | (ExtensionWork & {
       readonly type: "serve";

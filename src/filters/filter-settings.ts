@@ -96,6 +96,7 @@ export function settingsIn<Name extends FilterName>(filters: FilterSettings, nam
 /** The settings that a client sent for a filter of a plugin; undefined when it sent none. */
 export function moduleSettingsIn({ pluginFilters }: FilterSettings, name: string): ModuleFilterSettings | undefined {
   if (pluginFilters === undefined || isReservedFilterName(name)) return undefined;
+  if (!Object.hasOwn(pluginFilters, name)) return undefined;
   return (pluginFilters as Readonly<Record<string, ModuleFilterSettings>>)[name]; // all others are of plugins
 }
 

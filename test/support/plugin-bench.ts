@@ -180,19 +180,23 @@ export class PluginBench {
     return value;
   }
 
-  /** The result of its first search provider. */
+  /** The result of its first search provider. `source`: as the main thread knows it, from another version perhaps. */
   search(
     query: string,
     types: readonly SearchType[] = ["track", "album", "artist", "playlist", "text"],
+    source = this.manifest.searchProviders?.[0]?.source ?? "",
   ): Promise<SearchReply> {
-    return this.#ask((requestId) => ({ type: "search", requestId, index: 0, query, types, owner: OWNER }));
+    return this.#ask((requestId) => ({ type: "search", requestId, index: 0, source, query, types, owner: OWNER }));
   }
 
-  /** The lyrics that its first provider has for a track: an encoded one, or one of another source. */
-  async lyrics(track: string | SourceTrack): Promise<FoundLyrics | undefined> {
+  /** The lyrics that its first provider has for a track: an encoded one, or one of another source. `name`: as `source`. */
+  async lyrics(
+    track: string | SourceTrack,
+    name = this.manifest.lyricsProviders?.[0]?.name ?? "",
+  ): Promise<FoundLyrics | undefined> {
     const encoded = typeof track === "string" ? track : encodedTrack(track);
     const { lyrics } = await this.#ask<LyricsReply>((requestId) => {
-      return { type: "lyrics", requestId, index: 0, encoded, owner: OWNER };
+      return { type: "lyrics", requestId, index: 0, name, encoded, owner: OWNER };
     });
     return lyrics;
   }

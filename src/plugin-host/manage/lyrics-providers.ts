@@ -114,7 +114,7 @@ export class LyricsProviders {
     { encoded }: Track,
     { owner, allowed, signal }: LyricsOptions,
   ): Promise<Asked> {
-    const command = { type: "lyrics" as const, index, encoded, owner, sources: allowed?.names };
+    const command = { type: "lyrics" as const, index, name, encoded, owner, sources: allowed?.names };
     try {
       const { lyrics } = await plugin.runner.request(command, { signal, timeoutMs: LYRICS_TIMEOUT_MS });
       return { lyrics };

@@ -58,7 +58,7 @@ export class SearchProviders {
       for (const [index, { source, prefixes }] of (manifest?.searchProviders ?? []).entries()) {
         if (!prefixes.some((prefix) => query.startsWith(prefix))) continue;
         allowed?.check(source);
-        const command = { type: "search" as const, index, query, types, owner, sources: allowed?.names };
+        const command = { type: "search" as const, index, source, query, types, owner, sources: allowed?.names };
         return this.#options.loader.share(
           (signal) => runner.request(command, { signal, timeoutMs: SEARCH_TIMEOUT_MS }),
           options,

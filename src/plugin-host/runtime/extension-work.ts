@@ -66,29 +66,27 @@ export function carryOutExtension(command: ExtensionCommand, environment: WorkEn
 }
 
 /** The source whose tracks it is about, by which its requests leave; undefined: of no source. */
-export function sourceOf(command: ExtensionCommand, { sources, extensions }: ExtendedHost): Source | undefined {
+export function sourceOf(command: ExtensionCommand, { sources }: Pick<ExtendedHost, "sources">): Source | undefined {
   if (command.type !== "search") return undefined;
-  return sources.get(extensions.searchProviders[command.index]?.source ?? "");
+  return sources.get(command.source);
 }
 
 /** The name used in error messages. */
-export function nameOfExtension(command: ExtensionCommand, { extensions }: ExtendedHost): string {
-  const { type } = command;
-  if (type === "serve") return command.route.path;
-  const { searchProviders, lyricsProviders } = extensions;
-  return (type === "search" ? searchProviders[command.index]?.source : lyricsProviders[command.index]?.name) ?? type;
+export function nameOfExtension(command: ExtensionCommand): string {
+  if (command.type === "serve") return command.route.path;
+  return command.type === "search" ? command.source : command.name;
 }
 
 type CommandOf<Type extends ExtensionCommand["type"]> = Extract<ExtensionCommand, { readonly type: Type }>;
 
 async function search(
-  { index, query, types }: CommandOf<"search">,
+  { index, source: sourceName, query, types }: CommandOf<"search">,
   { extensions, sources, modifiers }: ExtendedHost,
   signal: AbortSignal,
 ): Promise<SearchReply> {
   const provider = extensions.searchProviders[index];
-  const source = sources.get(provider?.source ?? "");
-  if (provider === undefined || source === undefined) throw notThere("search");
+  const source = sources.get(sourceName);
+  if (provider?.source !== sourceName || source === undefined) throw notThere("search");
   const found = (await provider.search({ query, types, signal })) ?? {};
   const wanted = <Item>(type: (typeof types)[number], list: readonly Item[] | undefined): readonly Item[] =>
     types.includes(type) && Array.isArray(list) ? list.slice(0, FOUND_MAX) : [];
@@ -121,12 +119,12 @@ function foundText({ text, pluginInfo = {} }: SearchText): FoundText {
 }
 
 async function lyrics(
-  { index, encoded }: CommandOf<"lyrics">,
+  { index, name, encoded }: CommandOf<"lyrics">,
   { extensions, sources }: ExtendedHost,
   signal: AbortSignal,
 ): Promise<LyricsReply> {
   const provider = extensions.lyricsProviders[index];
-  if (provider === undefined) throw notThere("lyrics");
+  if (provider?.name !== name) throw notThere("lyrics");
   const layouts = new Map([...sources.values()].map(({ name, fields = [] }) => [name, fields]));
   const track = toSourceTrack(decodeTrack(encoded, layouts));
   const found = await provider.load({ track, signal });

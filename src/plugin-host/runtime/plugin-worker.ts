@@ -120,7 +120,7 @@ export class PluginWorker {
   #nameOf(command: WorkCommand): string {
     if (command.type === "call") return command.name;
     if (command.type === "events" || command.type === "drain") return command.type;
-    return "source" in command ? command.source : nameOfExtension(command, this.#options.host);
+    return "source" in command ? command.source : nameOfExtension(command);
   }
 
   async #call({ name, argument }: CallCommand, signal: AbortSignal): Promise<PluginReturn> {

@@ -109,6 +109,16 @@ test("a route that another version of the plugin does not have, or only for othe
   expect(await ask("/:room", { method: "PUT", access: "client" })).toMatchObject(gone);
 });
 
+test("a provider that another version of the plugin has under another name is not asked", async () => {
+  const gone = (what: string) => ({
+    code: "plugin-lost",
+    message: expect.stringContaining(`no longer has this ${what}`),
+  });
+  expect(await troubleWith(bench.search("xsearch:harbour", ["track"], "limited"))).toMatchObject(gone("search"));
+  const [track] = await bench.loadTracks("songs", "song:1");
+  expect(await troubleWith(bench.lyrics(track?.encoded ?? "", "limited"))).toMatchObject(gone("lyrics"));
+});
+
 test("the messages of a route are cut, and have no secret of the plugin", async () => {
   const config = { key: { type: "secret", meaning: "key of the site" } } as const;
   const setup = (host: PluginHost): void => {
