@@ -356,8 +356,9 @@ describe("markers of a track that is played from its fallback", () => {
       { id: 1, positionMs: 5000, skipToMs: 15_000 },
       { id: 2, positionMs: 100_000, skipToMs: 110_000 },
     ];
-    player.setMarkers("plugin segments", segments, onMarker("segment"));
-    player.setMarkers("lyrics", [{ id: 1, positionMs: 6000 }], onMarker("line"));
+    const removed = (group: string) => ({ onRemoved: () => told.push(`${group}s removed`) });
+    player.setMarkers("plugin segments", segments, onMarker("segment"), removed("segment"));
+    player.setMarkers("lyrics", [{ id: 1, positionMs: 6000 }], onMarker("line"), removed("line"));
     const { trackId, markers } = workers.last("setMarkers");
     const passed = [markers[0]!, markers[2]!].map(({ id }) => ({ id, outcome: "bypassed" as const, epochMs: 0 }));
     workers.say({ type: "markersPassed", trackId, seekId: 0, passed });
@@ -371,7 +372,7 @@ describe("markers of a track that is played from its fallback", () => {
     await fail();
     await searches[0]?.answer(song("next"));
     expect(workers.last("play")).toMatchObject({ trackId: 2, startMs: 5000 });
-    expect(told).toEqual(["segment 1 bypassed", "line 1 bypassed", "segment 2 removed"]);
+    expect(told).toEqual(["segment 1 bypassed", "line 1 bypassed", "segments removed"]);
     expect(at()).toEqual([[6000, false]]);
     expect(workers.last("setMarkers").trackId).toBe(2);
   });
