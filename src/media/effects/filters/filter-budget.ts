@@ -8,8 +8,9 @@ const SHARE_MAX = 0.5;
 
 /** A filter as the budget knows it. */
 interface Spender {
-  /** CPU time that it has taken in this window, milliseconds. */
-  spentMs: number;
+  /** What it has taken in this window, by the clock and of CPU time, milliseconds. */
+  tookMs: number;
+  cpuMs: number;
   removeAsTooSlow(message: string): void;
 }
 
@@ -18,8 +19,6 @@ export class FilterBudget {
   readonly #nowMs: () => number;
   readonly #spenders = new Set<Spender>();
   #windowStartMs = Number.NEGATIVE_INFINITY;
-  #tookMs = 0;
-  #cpuMs = 0;
   #isJudging = false;
 
   constructor(nowMs: () => number) {
@@ -33,33 +32,43 @@ export class FilterBudget {
 
   /** One has processed audio; while not judging, `cpuMs` is the same as `tookMs`. May remove it, or others. */
   spend(spender: Spender, tookMs: number, cpuMs: number): void {
+    spender.tookMs += tookMs;
+    spender.cpuMs += cpuMs;
+    this.#spenders.add(spender);
     const elapsedMs = this.#nowMs() - this.#windowStartMs;
     if (elapsedMs >= WINDOW_MS) this.#endWindow(elapsedMs);
-    this.#tookMs += tookMs;
-    this.#cpuMs += cpuMs;
-    spender.spentMs += cpuMs;
-    this.#spenders.add(spender);
+  }
+
+  /** It has been replaced, or has ended: what it has taken says nothing of the time to come. */
+  forget(spender: Spender): void {
+    this.#spenders.delete(spender);
+    spender.tookMs = 0;
+    spender.cpuMs = 0;
   }
 
   #endWindow(elapsedMs: number): void {
     const limitMs = SHARE_MAX * elapsedMs;
-    const spenders = [...this.#spenders].toSorted((one, other) => other.spentMs - one.spentMs);
-    const totalMs = Math.min(this.#tookMs, this.#cpuMs);
+    const spenders = [...this.#spenders].toSorted((one, other) => other.cpuMs - one.cpuMs);
+    const totalMs = Math.min(
+      sumOf(spenders, ({ tookMs }) => tookMs),
+      sumOf(spenders, ({ cpuMs }) => cpuMs),
+    );
     const wasJudging = this.#isJudging;
     this.#isJudging = totalMs > limitMs;
     this.#windowStartMs = this.#nowMs();
-    this.#tookMs = 0;
-    this.#cpuMs = 0;
-    this.#spenders.clear();
     let leftMs = totalMs;
     for (const spender of spenders) {
       if (wasJudging && leftMs > limitMs) {
-        leftMs -= spender.spentMs;
-        spender.removeAsTooSlow(textOf({ totalMs, elapsedMs, spentMs: spender.spentMs }));
+        leftMs -= spender.cpuMs;
+        spender.removeAsTooSlow(textOf({ totalMs, elapsedMs, spentMs: spender.cpuMs }));
       }
-      spender.spentMs = 0;
+      this.forget(spender);
     }
   }
+}
+
+function sumOf(spenders: readonly Spender[], msOf: (spender: Spender) => number): number {
+  return spenders.reduce((sumMs, spender) => sumMs + msOf(spender), 0);
 }
 
 function textOf(window: { readonly totalMs: number; readonly elapsedMs: number; readonly spentMs: number }): string {

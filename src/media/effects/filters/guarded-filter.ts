@@ -69,7 +69,8 @@ export class GuardedFilter implements AudioFilter {
   readonly #left = new Float32Array(FRAME_SAMPLES);
   readonly #right = new Float32Array(FRAME_SAMPLES);
   /** For the budget. */
-  spentMs = 0;
+  tookMs = 0;
+  cpuMs = 0;
   #judgedFramesLeft = 0;
   #excessMs = 0;
   /** Its last output, from which the audio without it is faded in. */
@@ -80,8 +81,9 @@ export class GuardedFilter implements AudioFilter {
   /** `previous`: the one that it replaces. */
   constructor(options: GuardedFilterOptions, previous: GuardedFilter | undefined) {
     this.#options = options;
-    const { create, settings } = options;
+    const { create, settings, budget } = options;
     const before = previous === undefined ? undefined : previous.#processor;
+    if (previous !== undefined) budget.forget(previous);
     this.#call("creating it", () => {
       const made = before === undefined ? create(settings) : create(settings, before);
       refusePromise(made, "creating it");
@@ -110,6 +112,11 @@ export class GuardedFilter implements AudioFilter {
 
   jump(): void {
     this.#call("reset()", () => refusePromise(this.#processor?.reset?.(), "reset()"));
+  }
+
+  release(): void {
+    this.#processor = undefined;
+    this.#options.budget.forget(this);
   }
 
   removeAsTooSlow(message: string): void {
@@ -158,8 +165,8 @@ export class GuardedFilter implements AudioFilter {
     // Systems count CPU time in steps of up to 10 ms, so for one frame it may be less than that.
     const usedMs = Math.min(tookMs, cpuMs);
     if (usedMs > budgetMs) this.#judgedFramesLeft = JUDGED_FRAMES;
-    if (isJudged) this.#judge(usedMs, budgetMs);
     budget.spend(this, tookMs, cpuMs);
+    if (isJudged) this.#judge(usedMs, budgetMs);
     if (this.#processor === undefined) return;
     if (areSane(ownLeft, ownRight, count)) this.#take(left, right, start, count);
     else this.#remove("invalidSamples", "it output NaN, infinity or samples beyond all bounds");
@@ -191,7 +198,7 @@ export class GuardedFilter implements AudioFilter {
   }
 
   #remove(reason: WorkerFaultReason, message: string): void {
-    this.#processor = undefined;
+    this.release();
     this.#fadeSamplesLeft = FADE_SAMPLES;
     this.#options.onFault({ reason, message });
   }

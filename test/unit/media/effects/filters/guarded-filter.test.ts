@@ -215,6 +215,37 @@ describe("time", () => {
     expect(faults).toHaveLength(4);
   });
 
+  test.each([
+    ["has been replaced", 0, (heavy: GuardedFilter) => [guarded(taking(0.1), heavy)]],
+    [
+      "has ended",
+      0,
+      (heavy: GuardedFilter) => {
+        heavy.release();
+        return [];
+      },
+    ],
+    [
+      "has failed",
+      3,
+      (heavy: GuardedFilter) => {
+        heavy.jump();
+        return [];
+      },
+    ],
+  ] as const)("what a filter has taken that %s condemns none", (_, failedCount, change) => {
+    const reset = (): never => {
+      throw new Error("broken");
+    };
+    const heavy = Array.from({ length: 3 }, () => guarded(() => ({ ...taking(3)({}, undefined), reset })));
+    const others = [guarded(taking(3.5)), guarded(taking(3.5))];
+    play([...heavy, ...others], 95);
+    expect(budget.isJudging).toBe(true);
+    play([...heavy.flatMap(change), ...others], 100);
+    expect(faults.map(({ reason }) => reason)).toEqual(Array.from({ length: failedCount }, () => "failed"));
+    expect(budget.isJudging).toBe(false);
+  });
+
   test("a filter that takes long to reset is removed", () => {
     const reset = (): void => {
       cpuMs += 30;
