@@ -244,7 +244,7 @@ export type FilterSetting = { readonly meaning: string } & (
  * Makes the filter of one track; the default export of a filter's module. Runs on an audio worker, like all that it
  * returns: no waiting, no input or output, and no global state that two players would share. `previous`: the processor
  * that it replaces, when a client has changed filters; it runs on for 20 ms, so its state may be copied but not shared.
- * What throws, or takes more than 20 ms of CPU time, is a fault.
+ * What throws, or takes more than 50 ms of CPU time, is a fault.
  */
 export type FilterFactory<Settings = Readonly<Record<string, number | boolean | string>>> = (
   settings: Settings,
