@@ -1,8 +1,8 @@
 // A filter of a plugin in one track's chain. It works on a copy of the audio, which is checked before it counts: a
 // filter that throws, outputs NaN or infinity, or takes too long, is left out from then on, and nothing else is lost.
-// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter; that
-// of all together in filter-budget.ts. What never returns is a thread that hangs (docs/internals/recovery.md). Audio thread; `process` allocates nothing, except
-// while its time is judged.
+// Its time is watched by the clock, and judged by the thread's CPU time, so that a busy machine condemns no filter;
+// that of all together in filter-budget.ts. What never returns is a thread that hangs (docs/internals/recovery.md).
+// Audio thread; `process` allocates nothing.
 
 import type { PlayerId } from "../../../bridge/commands.ts";
 import type { Heartbeat } from "../../../bridge/heartbeat.ts";
