@@ -62,7 +62,10 @@ export interface TrackContext {
 }
 
 /** Initial settings of a pipeline, and its callbacks. */
-export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "pluginFilters" | "onProgress" | "onFailure">;
+export type PipelineHooks = Pick<
+  PipelineOptions,
+  "volume" | "filters" | "pluginFilters" | "onProgress" | "onFailure" | "onJumpGivenUp"
+>;
 
 /** Opens the track. */
 export function startTrack(

@@ -111,6 +111,15 @@ function passed(): string[] {
   );
 }
 
+/** Skips that were given up. */
+function logged(): unknown[] {
+  return events.flatMap((event) => {
+    if (event.type !== "log") return [];
+    const { positionMs, skipToMs, reason } = event.fields;
+    return [{ positionMs, skipToMs, reason }];
+  });
+}
+
 function epochOf(id: number): number {
   const found = events
     .flatMap((event) => (event.type === "markersPassed" ? event.passed : []))
@@ -439,6 +448,27 @@ describe("a segment that is skipped", () => {
     seek(3500);
     await tick(60);
     expect(heard().at(-1)).toBeGreaterThan(350);
+  });
+
+  it("just behind the start is left behind a short silence, when its target takes a while to be found", async () => {
+    whenFound = new Promise((resolve) => clock.after(900, resolve));
+    await playing(marked({ positionMs: 200, skipToMs: 7000 }));
+    await tick(230);
+    const jump = heard().indexOf(350);
+    expect(jump).toBeGreaterThan(20);
+    expect(jump).toBeLessThan(30);
+    expect(heard()).toEqual([...range(0, jump - 1), ...range(350, LAST)]);
+    expect(voice.received.indexOf(350)).toBeLessThan(50);
+    expect(demuxers).toHaveLength(1);
+  });
+
+  it("just behind the start is played after four seconds, when its target is never found", async () => {
+    damage = { atMs: 7000, kind: "hanging" };
+    await playing(marked({ positionMs: 200, skipToMs: 7000 }));
+    await tick(260);
+    expect(heard()).toEqual(range(0, heard().length - 1));
+    expect(heard().length).toBeGreaterThan(75);
+    expect(logged()).toEqual([{ positionMs: 200, skipToMs: 7000, reason: expect.stringContaining("waited for") }]);
   });
 
   it("is played when its target is refused, and so are seeks from then on", async () => {
