@@ -102,6 +102,8 @@ export class PacketReader {
   #jump: PreparedJump | undefined;
   /** Targets that could not be read since the last seek: the newest. */
   readonly #unreadableMs: number[] = [];
+  /** The demuxer was sent to the target of a jump, which has not been made, and nowhere else since. */
+  #isAtTarget = false;
   /** A jump was given up after the reader had gone to its target: it returns to where it had come. */
   #returnMs: number | undefined;
   /** Packets before it were read before that. */
@@ -192,6 +194,7 @@ export class PacketReader {
     const prepared = this.#jump;
     if (prepared === undefined || !this.isJumpReady) return;
     this.#jump = undefined;
+    this.#isAtTarget = false;
     this.#queue = prepared.queue;
     this.#landedMs = prepared.jump.toMs;
     this.#runNumber += 1;
@@ -298,6 +301,7 @@ export class PacketReader {
     this.#demuxer = undefined;
     this.#replacement?.close();
     this.#replacement = undefined;
+    this.#isAtTarget = false;
     const generation = ++this.#generation;
     this.#isReading = true;
     const { budget } = this.#options;
@@ -358,7 +362,8 @@ export class PacketReader {
     } catch (error) {
       if (generation !== this.#generation) throw error;
       if (!(error instanceof InputReplacedError)) {
-        if (!this.#giveUpTarget(messageOf(error))) throw error;
+        const isGivenUp = this.#isAtTarget && (this.#returnMs ?? this.#seekTargetMs) !== undefined;
+        if (!isGivenUp && !this.#giveUpTarget(messageOf(error))) throw error;
         this.#start();
         return true;
       }
@@ -387,6 +392,7 @@ export class PacketReader {
       demuxer = this.#demuxer;
       const targetMs = this.#seekTargetMs;
       if (targetMs !== soughtMs && targetMs !== undefined) {
+        this.#isAtTarget = false;
         await demuxer.seek(targetMs);
         soughtMs = targetMs;
         continue;
@@ -424,6 +430,7 @@ export class PacketReader {
   async #turn(demuxer: Demuxer): Promise<void> {
     const returnMs = this.#returnMs;
     if (returnMs !== undefined) {
+      this.#isAtTarget = false;
       await demuxer.seek(returnMs);
       if (this.#demuxer !== demuxer || this.#returnMs !== returnMs) return;
       this.#returnMs = undefined;
@@ -434,6 +441,7 @@ export class PacketReader {
     if (jump === undefined) return;
     jump.leftAtMs = this.readUntilMs;
     jump.soughtAtMs = this.#options.budget.clock.now();
+    this.#isAtTarget = true;
     this.#startReadingAt(undefined);
     await demuxer.seek(jump.jump.toMs);
   }

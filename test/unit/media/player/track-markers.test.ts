@@ -471,6 +471,29 @@ describe("a segment that is skipped", () => {
     expect(logged()).toEqual([{ positionMs: 200, skipToMs: 7000, reason: expect.stringContaining("waited for") }]);
   });
 
+  it.each(["removes it", "replaces it", "seeks"])(
+    "whose target is refused while a client %s does not end the track",
+    async (action) => {
+      let refuse = (): void => undefined;
+      whenFound = new Promise((_resolve, reject) => {
+        refuse = () => reject(new NodeError("media-damaged", "the range was refused"));
+      });
+      await playing(marked(SEGMENT));
+      await tick(150);
+      expect(demuxers[0]?.seeks).toEqual([7000]);
+      whenFound.catch(() => undefined);
+      whenFound = Promise.resolve();
+      if (action === "seeks") seek(8000);
+      else player.setMarkers(1, action === "removes it" ? [] : marked({ positionMs: 5000, skipToMs: 8000 }));
+      refuse();
+      await tick(370);
+      const first = heard().findIndex((number, index) => number !== index);
+      const left = { "removes it": range(0, LAST), "replaces it": [...range(0, 249), ...range(400, LAST)] }[action];
+      expect(heard()).toEqual(left ?? [...range(0, first - 1), ...range(400, LAST)]);
+      expect(events.map(({ type }) => type)).not.toContain("trackException");
+    },
+  );
+
   it("is played when its target is refused, and so are seeks from then on", async () => {
     damage = { atMs: 7000, kind: "refused" };
     await playing(marked(SEGMENT));
