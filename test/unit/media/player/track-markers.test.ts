@@ -494,6 +494,69 @@ describe("a segment that is skipped", () => {
     },
   );
 
+  it("whose target is refused is played when it is late, too", async () => {
+    damage = { atMs: 6000, kind: "refused" };
+    const segment = { positionMs: 1000, skipToMs: 6000 };
+    await playing([]);
+    await tick(100);
+    player.setMarkers(1, marked(segment, { positionMs: 8000, skipToMs: 9000 }));
+    await tick(100);
+    player.setMarkers(1, marked({ ...segment, isDone: true }, { positionMs: 8000, skipToMs: 9000 }));
+    await tick(270);
+    expect(heard()).toEqual([...range(0, 399), ...range(450, LAST)]);
+    expect(voice.received.slice(0, 450)).not.toContain(SILENCE);
+    expect(passed()).toEqual(["1 late", "2 reached"]);
+    expect(events.map(({ type }) => type)).not.toContain("trackException");
+    expect(logged()).toMatchObject([{ skipToMs: 6000, reason: "the range was refused" }]);
+  });
+
+  it("and late is left while it is paused, and a seek into it afterwards plays it", async () => {
+    const segment = { positionMs: 1000, skipToMs: 6000 };
+    await playing([]);
+    await tick(100);
+    player.pause(true);
+    await tick(10);
+    player.setMarkers(1, marked(segment));
+    await tick(10);
+    player.pause(false);
+    await tick(30);
+    const first = heard().indexOf(300);
+    expect(heard()).toEqual([...range(0, first - 1), ...range(300, 300 + heard().length - first - 1)]);
+    expect(first).toBeLessThan(106);
+    seek(1500);
+    player.setMarkers(1, marked({ ...segment, isDone: true }));
+    await tick(50);
+    const from = heard().indexOf(75, first);
+    expect(heard().slice(from)).toEqual(range(75, 75 + heard().length - from - 1));
+  });
+
+  it("and late ends the track when it goes to its end", async () => {
+    await playing([]);
+    await tick(100);
+    player.setMarkers(1, marked({ positionMs: 1000, skipToMs: 9950 }));
+    await tick(10);
+    expect(heard()).toEqual(range(0, heard().length - 1));
+    expect(heard().length).toBeLessThan(106);
+    expect(passed()).toEqual(["1 late"]);
+    expect(events.at(-1)).toMatchObject({ type: "trackEnded", reason: "finished" });
+    expect(events.map(({ type }) => type)).not.toContain("log");
+  });
+
+  it("and late is left although the same markers are set again before its target is found", async () => {
+    const segment = { positionMs: 1000, skipToMs: 6000 };
+    await playing([]);
+    await tick(100);
+    whenFound = new Promise((resolve) => clock.after(400, resolve));
+    player.setMarkers(1, marked(segment));
+    await tick(5);
+    player.setMarkers(1, marked({ ...segment, isDone: true }, { positionMs: 6100 }));
+    await tick(240);
+    const jump = heard().indexOf(300);
+    expect(heard()).toEqual([...range(0, jump - 1), ...range(300, LAST)]);
+    expect(demuxers.flatMap(({ seeks }) => seeks)).toEqual([6000]);
+    expect(passed()).toEqual(["1 late", "2 reached"]);
+  });
+
   it("is played when its target is refused, and so are seeks from then on", async () => {
     damage = { atMs: 7000, kind: "refused" };
     await playing(marked(SEGMENT));
