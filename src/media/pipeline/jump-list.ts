@@ -28,6 +28,16 @@ export class JumpList {
     return next;
   }
 
+  /** Whether a jump still leads over one of them, or over the rest of one. */
+  has({ fromMs, toMs }: Jump): boolean {
+    let endMs = fromMs;
+    for (const jump of this.#jumps) {
+      const restMsMax = endMs > fromMs ? REST_MS_MIN : SAME_MOMENT_MS;
+      if (jump.fromMs <= endMs + restMsMax) endMs = Math.max(endMs, jump.toMs);
+    }
+    return endMs === toMs || this.nextFrom(fromMs)?.toMs === toMs;
+  }
+
   /** Where to start for a track time: behind the jump that begins right there. */
   landingOf(positionMs: number): number {
     const jump = this.nextFrom(positionMs);

@@ -17,6 +17,8 @@ import type { TrackTally } from "./track-tally.ts";
 
 /** A seek that waits this long for a stalled read drops the connection and opens the track again where it is to go. */
 const SEEK_PATIENCE_MS = 400;
+/** So long, and SEEK_PATIENCE_MS once nothing is left to be played, the target of a jump may take. */
+const TARGET_PATIENCE_MS = 4_000;
 /** The shortest packets of any format are 16 samples long. */
 const PACKETS_PER_MS_MAX = 16;
 /** Packets in a row that may hold no audio, as where a file is damaged. */
@@ -60,6 +62,8 @@ export interface PacketReaderOptions {
   readonly onProgress: () => void;
   /** Reading has failed for good; queued packets may still be played. Called at most once. */
   readonly onFailure: (error: unknown) => void;
+  /** A jump is not made, because its target cannot be read. Default: nobody asks. */
+  readonly onJumpGivenUp?: ((jump: Jump, reason: string) => void) | undefined;
 }
 
 export class PacketReader {
@@ -98,6 +102,8 @@ export class PacketReader {
   #jump: PreparedJump | undefined;
   /** Targets that could not be read since the last seek: the newest. */
   readonly #unreadableMs: number[] = [];
+  /** The demuxer was sent to the target of a jump, which has not been made, and nowhere else since. */
+  #isAtTarget = false;
   /** A jump was given up after the reader had gone to its target: it returns to where it had come. */
   #returnMs: number | undefined;
   /** Packets before it were read before that. */
@@ -188,6 +194,7 @@ export class PacketReader {
     const prepared = this.#jump;
     if (prepared === undefined || !this.isJumpReady) return;
     this.#jump = undefined;
+    this.#isAtTarget = false;
     this.#queue = prepared.queue;
     this.#landedMs = prepared.jump.toMs;
     this.#runNumber += 1;
@@ -239,10 +246,10 @@ export class PacketReader {
   }
 
   /** Opens the track again if this is still true, and a read in progress, when the patience is over. */
-  #limitWait(isWaiting: () => boolean): void {
+  #limitWait(isWaiting: () => boolean, patienceMs = SEEK_PATIENCE_MS): void {
     const generation = this.#generation;
     this.#patience?.cancel();
-    this.#patience = this.#options.budget.clock.after(SEEK_PATIENCE_MS, () => {
+    this.#patience = this.#options.budget.clock.after(patienceMs, () => {
       if (!this.#isReading || this.#generation !== generation || this.#abort.signal.aborted) return;
       if (this.#demuxer !== undefined && isWaiting()) this.#start();
     });
@@ -253,17 +260,21 @@ export class PacketReader {
     const prepared = this.#jump;
     if (prepared === undefined || prepared.isAwaited || !this.#isAhead || this.isJumpReady) return;
     prepared.isAwaited = true;
-    this.#limitWait(() => this.#jump === prepared && this.#giveUpTarget());
+    const waitedMs = this.#options.budget.clock.now() - prepared.soughtAtMs;
+    const patienceMs = Math.max(SEEK_PATIENCE_MS, TARGET_PATIENCE_MS - waitedMs);
+    const reason = `it was waited for ${Math.round(waitedMs + patienceMs)} ms`;
+    this.#limitWait(() => this.#jump === prepared && this.#giveUpTarget(reason), patienceMs);
   }
 
   /** The target of the jump cannot be read: the track is to be opened again where it was left. False: no jump is due. */
-  #giveUpTarget(): boolean {
+  #giveUpTarget(reason: string): boolean {
     const { jump, leftAtMs } = this.#jump ?? {};
     if (jump === undefined || leftAtMs === undefined || this.isJumpReady) return false;
     this.#jump = undefined;
     this.#unreadableMs.push(jump.toMs);
     if (this.#unreadableMs.length > UNREADABLE_MAX) this.#unreadableMs.shift();
     this.#returnTo(leftAtMs);
+    this.#options.onJumpGivenUp?.(jump, reason);
     return true;
   }
 
@@ -290,6 +301,7 @@ export class PacketReader {
     this.#demuxer = undefined;
     this.#replacement?.close();
     this.#replacement = undefined;
+    this.#isAtTarget = false;
     const generation = ++this.#generation;
     this.#isReading = true;
     const { budget } = this.#options;
@@ -350,7 +362,8 @@ export class PacketReader {
     } catch (error) {
       if (generation !== this.#generation) throw error;
       if (!(error instanceof InputReplacedError)) {
-        if (!this.#giveUpTarget()) throw error;
+        const isGivenUp = this.#isAtTarget && (this.#returnMs ?? this.#seekTargetMs) !== undefined;
+        if (!isGivenUp && !this.#giveUpTarget(messageOf(error))) throw error;
         this.#start();
         return true;
       }
@@ -379,6 +392,7 @@ export class PacketReader {
       demuxer = this.#demuxer;
       const targetMs = this.#seekTargetMs;
       if (targetMs !== soughtMs && targetMs !== undefined) {
+        this.#isAtTarget = false;
         await demuxer.seek(targetMs);
         soughtMs = targetMs;
         continue;
@@ -416,6 +430,7 @@ export class PacketReader {
   async #turn(demuxer: Demuxer): Promise<void> {
     const returnMs = this.#returnMs;
     if (returnMs !== undefined) {
+      this.#isAtTarget = false;
       await demuxer.seek(returnMs);
       if (this.#demuxer !== demuxer || this.#returnMs !== returnMs) return;
       this.#returnMs = undefined;
@@ -425,6 +440,8 @@ export class PacketReader {
     const jump = this.#jump;
     if (jump === undefined) return;
     jump.leftAtMs = this.readUntilMs;
+    jump.soughtAtMs = this.#options.budget.clock.now();
+    this.#isAtTarget = true;
     this.#startReadingAt(undefined);
     await demuxer.seek(jump.jump.toMs);
   }
@@ -549,4 +566,8 @@ export class PacketReader {
     );
     this.#options.onProgress();
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -212,13 +212,14 @@ export class Pipeline {
    * Replaces all jumps. Each is made with the frame nearest to its start, by a 5 ms cross-fade and without a gap, or as
    * soon as its target is ready; one to the end of the track ends it. Where a seek leads into one, it is not made, and
    * where a seek leads to its very start, the seek leads behind it. Those before `heardMs`, where listeners are, are
-   * not made.
+   * not made; with `landingMs` they are in one, whose rest is jumped over at once.
    */
-  setJumps(jumps: readonly Jump[], heardMs: number): void {
+  setJumps(jumps: readonly Jump[], heardMs: number, landingMs = 0): void {
     this.#jumps = new JumpList(jumps);
     if (this.#reader.seekTargetMs !== undefined || this.hasLanded || this.#isLateJump(heardMs)) return;
     // A jump that is made is not made again, though listeners have yet to hear it.
-    this.#planJump(this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs);
+    const fromMs = this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs;
+    this.#planJump(fromMs, landingMs > fromMs ? { fromMs, toMs: landingMs } : undefined);
   }
 
   /** Takes effect at once; an end at or before the current position is ignored (protocol-v4.md section 2.8). */
@@ -398,11 +399,11 @@ export class Pipeline {
   #isLateJump(heardMs: number): boolean {
     const jump = this.#jump;
     if (jump === undefined || heardMs < jump.fromMs || heardMs >= jump.toMs) return false;
-    return this.#jumps.nextFrom(jump.fromMs)?.toMs === jump.toMs;
+    return this.#jumps.has(jump);
   }
 
-  #planJump(fromMs: number): void {
-    this.#jump = this.#jumps.nextFrom(fromMs);
+  #planJump(fromMs: number, jump = this.#jumps.nextFrom(fromMs)): void {
+    this.#jump = jump;
     this.#isJumpEnd = false;
     if (this.#jump === undefined) this.#reader.prepareJump(undefined);
     else this.#updateSpan();

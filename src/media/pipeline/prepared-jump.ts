@@ -23,6 +23,8 @@ export class PreparedJump {
   readonly queue = new PacketQueue();
   /** How far the track had been read when the reader went to the target; undefined: it has not. */
   leftAtMs: number | undefined;
+  /** When it went there, by its clock. */
+  soughtAtMs = 0;
   /** Nothing is left to be played before it. */
   isAwaited = false;
 

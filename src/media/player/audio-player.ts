@@ -229,8 +229,10 @@ export class AudioPlayer implements LoopMember {
     const isStream = track.command.lengthMs === undefined;
     const positionMs = this.#markedUntilMs(track);
     const landingMs = track.markers.replace(given, positionMs);
-    aimJumps(track, positionMs);
-    if (landingMs !== undefined && !isStream) this.#goTo(track, landingMs, positionMs);
+    // Of a track that starts, or a seek on its way, nothing of the segment is to be heard.
+    const isHeard = track.hasBeenAudible && this.#positions.heardMs !== undefined;
+    aimJumps(track, positionMs, isHeard ? landingMs : undefined);
+    if (landingMs !== undefined && !isStream && !isHeard) this.#goTo(track, landingMs, positionMs);
     // Frames from behind the start of a segment are made already.
     else if (this.#tracks.areBehindJump) this.#unsent.remake();
   }

@@ -281,6 +281,10 @@ export class PlayerTracks {
       }),
       onProgress: () => this.#onProgress(track()),
       onFailure: (error) => this.#onFailure(track(), error),
+      onJumpGivenUp: ({ fromMs: positionMs, toMs: skipToMs }, reason) => {
+        const fields = { positionMs, skipToMs, reason, playerId };
+        send({ type: "log", level: "debug", message: "a segment is not skipped: its end could not be read", fields });
+      },
     };
   }
 

@@ -62,7 +62,10 @@ export interface TrackContext {
 }
 
 /** Initial settings of a pipeline, and its callbacks. */
-export type PipelineHooks = Pick<PipelineOptions, "volume" | "filters" | "pluginFilters" | "onProgress" | "onFailure">;
+export type PipelineHooks = Pick<
+  PipelineOptions,
+  "volume" | "filters" | "pluginFilters" | "onProgress" | "onFailure" | "onJumpGivenUp"
+>;
 
 /** Opens the track. */
 export function startTrack(
@@ -122,9 +125,16 @@ export function reopenTrack(
   aimJumps(track, positionMs);
 }
 
-/** Gives the pipeline the jumps of the markers, for listeners at `positionMs`. A stream has none. */
-export function aimJumps({ command, markers, pipeline, offsetMs }: PlayingTrack, positionMs: number): void {
-  if (markers !== undefined && command.lengthMs !== undefined) pipeline.setJumps(markers.jumps, positionMs - offsetMs);
+/**
+ * Gives the pipeline the jumps of the markers, for listeners at `positionMs`, who are to go to `landingMs` at once. A
+ * stream has none.
+ */
+export function aimJumps(
+  { command, markers, pipeline }: PlayingTrack,
+  positionMs: number,
+  landingMs?: number | undefined,
+): void {
+  if (markers !== undefined && command.lengthMs !== undefined) pipeline.setJumps(markers.jumps, positionMs, landingMs);
 }
 
 /** Its remaining time is known, and no seek is pending. */

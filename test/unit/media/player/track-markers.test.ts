@@ -111,6 +111,15 @@ function passed(): string[] {
   );
 }
 
+/** Skips that were given up. */
+function logged(): unknown[] {
+  return events.flatMap((event) => {
+    if (event.type !== "log") return [];
+    const { positionMs, skipToMs, reason } = event.fields;
+    return [{ positionMs, skipToMs, reason }];
+  });
+}
+
 function epochOf(id: number): number {
   const found = events
     .flatMap((event) => (event.type === "markersPassed" ? event.passed : []))
@@ -439,6 +448,113 @@ describe("a segment that is skipped", () => {
     seek(3500);
     await tick(60);
     expect(heard().at(-1)).toBeGreaterThan(350);
+  });
+
+  it("just behind the start is left behind a short silence, when its target takes a while to be found", async () => {
+    whenFound = new Promise((resolve) => clock.after(900, resolve));
+    await playing(marked({ positionMs: 200, skipToMs: 7000 }));
+    await tick(230);
+    const jump = heard().indexOf(350);
+    expect(jump).toBeGreaterThan(20);
+    expect(jump).toBeLessThan(30);
+    expect(heard()).toEqual([...range(0, jump - 1), ...range(350, LAST)]);
+    expect(voice.received.indexOf(350)).toBeLessThan(50);
+    expect(demuxers).toHaveLength(1);
+  });
+
+  it("just behind the start is played after four seconds, when its target is never found", async () => {
+    damage = { atMs: 7000, kind: "hanging" };
+    await playing(marked({ positionMs: 200, skipToMs: 7000 }));
+    await tick(260);
+    expect(heard()).toEqual(range(0, heard().length - 1));
+    expect(heard().length).toBeGreaterThan(75);
+    expect(logged()).toEqual([{ positionMs: 200, skipToMs: 7000, reason: expect.stringContaining("waited for") }]);
+  });
+
+  it.each(["removes it", "replaces it", "seeks"])(
+    "whose target is refused while a client %s does not end the track",
+    async (action) => {
+      let refuse = (): void => undefined;
+      whenFound = new Promise((_resolve, reject) => {
+        refuse = () => reject(new NodeError("media-damaged", "the range was refused"));
+      });
+      await playing(marked(SEGMENT));
+      await tick(150);
+      expect(demuxers[0]?.seeks).toEqual([7000]);
+      whenFound.catch(() => undefined);
+      whenFound = Promise.resolve();
+      if (action === "seeks") seek(8000);
+      else player.setMarkers(1, action === "removes it" ? [] : marked({ positionMs: 5000, skipToMs: 8000 }));
+      refuse();
+      await tick(370);
+      const first = heard().findIndex((number, index) => number !== index);
+      const left = { "removes it": range(0, LAST), "replaces it": [...range(0, 249), ...range(400, LAST)] }[action];
+      expect(heard()).toEqual(left ?? [...range(0, first - 1), ...range(400, LAST)]);
+      expect(events.map(({ type }) => type)).not.toContain("trackException");
+    },
+  );
+
+  it("whose target is refused is played when it is late, too", async () => {
+    damage = { atMs: 6000, kind: "refused" };
+    const segment = { positionMs: 1000, skipToMs: 6000 };
+    await playing([]);
+    await tick(100);
+    player.setMarkers(1, marked(segment, { positionMs: 8000, skipToMs: 9000 }));
+    await tick(100);
+    player.setMarkers(1, marked({ ...segment, isDone: true }, { positionMs: 8000, skipToMs: 9000 }));
+    await tick(270);
+    expect(heard()).toEqual([...range(0, 399), ...range(450, LAST)]);
+    expect(voice.received.slice(0, 450)).not.toContain(SILENCE);
+    expect(passed()).toEqual(["1 late", "2 reached"]);
+    expect(events.map(({ type }) => type)).not.toContain("trackException");
+    expect(logged()).toMatchObject([{ skipToMs: 6000, reason: "the range was refused" }]);
+  });
+
+  it("and late is left while it is paused, and a seek into it afterwards plays it", async () => {
+    const segment = { positionMs: 1000, skipToMs: 6000 };
+    await playing([]);
+    await tick(100);
+    player.pause(true);
+    await tick(10);
+    player.setMarkers(1, marked(segment));
+    await tick(10);
+    player.pause(false);
+    await tick(30);
+    const first = heard().indexOf(300);
+    expect(heard()).toEqual([...range(0, first - 1), ...range(300, 300 + heard().length - first - 1)]);
+    expect(first).toBeLessThan(106);
+    seek(1500);
+    player.setMarkers(1, marked({ ...segment, isDone: true }));
+    await tick(50);
+    const from = heard().indexOf(75, first);
+    expect(heard().slice(from)).toEqual(range(75, 75 + heard().length - from - 1));
+  });
+
+  it("and late ends the track when it goes to its end", async () => {
+    await playing([]);
+    await tick(100);
+    player.setMarkers(1, marked({ positionMs: 1000, skipToMs: 9950 }));
+    await tick(10);
+    expect(heard()).toEqual(range(0, heard().length - 1));
+    expect(heard().length).toBeLessThan(106);
+    expect(passed()).toEqual(["1 late"]);
+    expect(events.at(-1)).toMatchObject({ type: "trackEnded", reason: "finished" });
+    expect(events.map(({ type }) => type)).not.toContain("log");
+  });
+
+  it("and late is left although the same markers are set again before its target is found", async () => {
+    const segment = { positionMs: 1000, skipToMs: 6000 };
+    await playing([]);
+    await tick(100);
+    whenFound = new Promise((resolve) => clock.after(400, resolve));
+    player.setMarkers(1, marked(segment));
+    await tick(5);
+    player.setMarkers(1, marked({ ...segment, isDone: true }, { positionMs: 6100 }));
+    await tick(240);
+    const jump = heard().indexOf(300);
+    expect(heard()).toEqual([...range(0, jump - 1), ...range(300, LAST)]);
+    expect(demuxers.flatMap(({ seeks }) => seeks)).toEqual([6000]);
+    expect(passed()).toEqual(["1 late", "2 reached"]);
   });
 
   it("is played when its target is refused, and so are seeks from then on", async () => {
