@@ -265,6 +265,18 @@ describe("asking", () => {
     expect(markers).toEqual([]);
   });
 
+  test("a server that refuses everything is left alone after five requests, with a warning", async () => {
+    site.fail({ status: 403 });
+    for (let count = 1; count <= 7; count++) {
+      await serve("PUT", ["sponsor"]);
+      await untilSet(count);
+    }
+    expect(site.requests).toHaveLength(5);
+    expect(bench.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { message: expect.stringContaining("circuit breaker opened for sponsorblock/segments") },
+    ]);
+  });
+
   test.each<[string, Parameters<SponsorBlockSite["fail"]>[0]]>([
     ["404", { status: 404, text: "Not Found" }],
     ["500", { status: 500, text: "oops" }],
