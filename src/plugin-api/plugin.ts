@@ -686,7 +686,7 @@ export interface PlayerHandle {
   /**
    * Replaces the plugin's markers on a track; they end with it. Resolves with its position at that moment in milliseconds;
    * undefined, without any effect, if something else plays by now. Rejects if its markers, also those of others, would be
-   * more than 1,500.
+   * more than 1,500, and with the `code` `memory-exhausted` if its session has no memory left for them.
    */
   setMarkers(playId: number, markers: readonly TrackMarker[]): Promise<number | undefined>;
   /** Resolves when the change has been applied. False, without any effect: there is no such player, or track. */
