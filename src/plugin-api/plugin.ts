@@ -533,8 +533,8 @@ export interface LyricsLine {
 
 /**
  * A REST route of the plugin, behind the node's password and keys, in its OpenAPI document. `query` and `body` are
- * checked like options before the plugin is asked: an unknown or wrong member is answered with 400. The body, an object of
- * at most 64 KiB, is never logged.
+ * checked like options before the plugin is asked: a wrong member is answered with 400, an unknown one is ignored. The
+ * body, an object of at most 64 KiB, is never logged.
  */
 export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body extends OptionSchema = OptionSchema> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
