@@ -222,8 +222,9 @@ export interface Filter {
   readonly name: string;
   /**
    * File URL of the module whose default export is the filter's `FilterFactory`: `new URL("./filter.mjs",
-   * import.meta.url)`. Each audio worker imports it, within 50 ms of CPU time for all of the plugin's; again after a
-   * reload if it has changed, but not what it imports.
+   * import.meta.url)`. Each audio worker imports it, and what it imports, within 50 ms of CPU time for all of the
+   * plugin's; it again after a reload if it has changed, but not what it imports. A plugin that takes longer is refused;
+   * of what the plugin's own module imports too, only the workers see how long it takes, and log it.
    */
   readonly module: URL | string;
   /** The members that clients can send, at most 30. They are checked and complete when the factory gets them. */
