@@ -9,7 +9,8 @@ import {
   type PluginHost,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
-import { openWhenDown } from "../reading/site-down.ts";
+import { isRefusal, throwSiteFailure } from "../reading/site-down.ts";
+import { valueOrTrouble } from "../reading/trouble.ts";
 import { chooseEntry, type LyricsEntry, lyricsOf, readEntries, readEntry } from "./entries.ts";
 import type { LRCLIB_MANIFEST } from "./manifest.ts";
 import { type WantedSong, wantedSong } from "./wanted-song.ts";
@@ -19,7 +20,7 @@ const TIMEOUT_MS = 4000;
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 const FOUND_TTL_MS = 24 * 60 * 60_000;
 const NONE_TTL_MS = 60 * 60_000;
-/** The search may work again. */
+/** What failed may work again. */
 const PARTIAL_TTL_MS = 10 * 60_000;
 const CACHE = { ttlMs: FOUND_TTL_MS, entriesMax: 300 };
 /** Longer lyrics are not cached. */
@@ -58,12 +59,18 @@ export class LrclibLyrics {
     return lyrics;
   }
 
-  /** `isPartial`: others may have times, but searching failed. */
+  /** `isPartial`: there may be others, or some with times, but one of the two ways of asking failed. */
   async #find(
     wanted: WantedSong,
     signal: AbortSignal,
   ): Promise<{ readonly lyrics: Lyrics | undefined; readonly isPartial?: boolean }> {
-    const exact = await this.#exactEntry(wanted, signal);
+    // A server may know the search only.
+    const exact = await valueOrTrouble(this.#exactEntry(wanted, signal), signal);
+    if (exact instanceof SourceError) {
+      if (!isRefusal(exact)) throw exact;
+      const searched = await this.#searchedEntry(wanted, signal);
+      return { lyrics: searched && lyricsOf(searched, wanted.lengthMs), isPartial: true };
+    }
     const lyrics = exact && lyricsOf(exact, wanted.lengthMs);
     if (exact?.isInstrumental || lyrics?.lines !== undefined) return { lyrics };
     try {
@@ -106,7 +113,7 @@ export class LrclibLyrics {
     const request = { query, headers, timeoutMs: TIMEOUT_MS, sizeBytesMax: ANSWER_BYTES_MAX };
     try {
       return await backend.run(async () => {
-        const value = read(await http.json(url, { ...request, signal }).catch(openWhenDown));
+        const value = read(await http.json(url, { ...request, signal }).catch(throwSiteFailure));
         if (value === undefined) throw new SourceError("changed", "LRCLIB answered something else than lyrics");
         return value;
       });
@@ -118,9 +125,9 @@ export class LrclibLyrics {
 }
 
 function ttlOf(lyrics: Lyrics | undefined, isPartial: boolean): number {
-  if (lyrics === undefined) return NONE_TTL_MS;
-  if ((lyrics.text ?? "").length > CACHED_LENGTH_MAX) return 0;
-  return isPartial ? PARTIAL_TTL_MS : FOUND_TTL_MS;
+  if ((lyrics?.text ?? "").length > CACHED_LENGTH_MAX) return 0;
+  if (isPartial) return PARTIAL_TTL_MS;
+  return lyrics === undefined ? NONE_TTL_MS : FOUND_TTL_MS;
 }
 
 function secondsOf(lengthMs: number | undefined): number | undefined {

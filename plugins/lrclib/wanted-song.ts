@@ -10,6 +10,8 @@ const BRACKETS = /[([（［【][^()[\]（）［］【】]{0,100}[)\]）］】]/g
 const FEATURING = /\s(?:feat|ft|featuring)(?:\.\s*|\s).*$/i;
 /** What the node writes where a source has no title or artist. */
 const UNKNOWN = /^unknown (?:artist|title)$/i;
+/** Identifiers of the speech plugin, whose tracks may have the link of a web page. */
+const SPOKEN = /^(?:speak:|f?tts:\/\/)/i;
 const SEPARATOR = /\s+[-–—|]\s+/;
 
 /** What to ask for. */
@@ -26,7 +28,7 @@ export interface WantedSong {
 
 /** Undefined where the track names no song that others may know: a stream, a file of this machine, spoken text. */
 export function wantedSong({ title, author = "", lengthMs, isStream, ...track }: SourceTrack): WantedSong | undefined {
-  if (isStream === true || !isOfWeb(track)) return undefined;
+  if (isStream === true || !isOfWeb(track) || SPOKEN.test(track.identifier)) return undefined;
   const parts = partsOf(title);
   const uploader = cleanedArtist(author);
   const own = parts.findIndex((part) => isNamed(part, uploader));

@@ -100,10 +100,19 @@ export class Skipper {
     const segments = parts.segments.filter(({ category }) => categories.includes(category));
     const chapters = categories.length === 0 ? [] : parts.chapters;
     const markers = markersOf({ segments, chapters }, playing.positionMs);
-    const isSet = (await player.setMarkers(playing.playId, markers)) !== undefined;
-    if (!isSet) return;
+    if (!(await this.#setMarkers(player, playing.playId, markers))) return;
     if (segments.length > 0) this.#send(player, "SegmentsLoaded", { segments: segments.map(segmentJson) });
     if (chapters.length > 0) this.#send(player, "ChaptersLoaded", { chapters: chapters.map(chapterJson) });
+  }
+
+  async #setMarkers(player: PlayerHandle, playId: number, markers: readonly TrackMarker[]): Promise<boolean> {
+    try {
+      return (await player.setMarkers(playId, markers)) !== undefined;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "memory-exhausted")) throw error;
+      this.#host.log.warn("segments could not be set", { reason: error.message });
+      return false;
+    }
   }
 
   async #onMarker(event: MarkerEvent): Promise<void> {

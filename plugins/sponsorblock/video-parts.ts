@@ -10,7 +10,7 @@ import {
   type PluginHost,
   SourceError,
 } from "../../src/plugin-api/plugin.ts";
-import { openWhenDown } from "../reading/site-down.ts";
+import { throwSiteFailure } from "../reading/site-down.ts";
 import { CATEGORIES, type SPONSORBLOCK_MANIFEST } from "./manifest.ts";
 import { NO_PARTS, readParts, type VideoParts } from "./segments.ts";
 
@@ -60,7 +60,7 @@ export class VideoPartsSource {
     const request = { query: QUERY, timeoutMs: TIMEOUT_MS, sizeBytesMax: ANSWER_BYTES_MAX, signal };
     try {
       return await this.#backend.run(async () => {
-        const parts = readParts(await http.json(url, request).catch(openWhenDown), videoId);
+        const parts = readParts(await http.json(url, request).catch(throwSiteFailure), videoId);
         if (parts === undefined) throw new SourceError("changed", "SponsorBlock answered something else than segments");
         return parts;
       });

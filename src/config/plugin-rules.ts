@@ -69,10 +69,13 @@ const PARTLY_BUILT_IN: Readonly<Record<string, string>> = {
   "dev.schlaubi.lyrics:lavalink": "the lyrics routes of lavalyrics-plugin",
 };
 
-/** Names below `plugins` that are those of Lavalink's plugins, and of which nothing is read here. */
-const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
-  ...["lavadspx", "lavalinkfilterplugin", "lavasearch", "lyrics", "tts"],
-]);
+/**
+ * Names below `plugins` that are those of Lavalink's plugins, and whose options are not read here. A plugin in
+ * `tonearm.plugins` may have one of them.
+ */
+export const WITHOUT_OPTIONS: readonly string[] = [
+  ...["lavadspx", "lavalink-filter-plugin", "lavasearch", "lyrics", "tts"],
+];
 
 interface PluginContext {
   readonly cwd: string;
@@ -117,15 +120,11 @@ export function hasJavaPlugin({ javaNames }: Pick<PluginValues, "javaNames">, ..
 
 /** A plugin's name is known only once it is loaded; usually its package or path has the same name. */
 function noteUnclaimed({ options, entries }: PluginValues, context: PluginContext): void {
-  const unclaimed = Object.keys(options.reveal()).filter(
-    (name) => !BUILT_IN_PLUGINS.has(name) && !entries.some((entry) => isNamed(entry, name)),
-  );
-  const pathsOf = (isOfLavalink: boolean): readonly string[] =>
-    unclaimed
-      .filter((name) => WITHOUT_EFFECT.has(name) === isOfLavalink)
-      .map((name) => `plugins.${name}${isOfLavalink ? "" : hintOf(name)}`);
-  const [ignored, unknown] = [pathsOf(true), pathsOf(false)];
-  if (ignored.length > 0) context.note(`no effect in Tonearm: ${listed(ignored)}`);
+  // Without further plugins, the log at start names those of Lavalink (plugin-host/plan/source-report.ts).
+  const known = new Set([...BUILT_IN_PLUGINS, ...(entries.length === 0 ? WITHOUT_OPTIONS.map(canonicalName) : [])]);
+  const unknown = Object.keys(options.reveal())
+    .filter((name) => !known.has(name) && !entries.some((entry) => isNamed(entry, name)))
+    .map((name) => `plugins.${name}${hintOf(name)}`);
   if (unknown.length === 0) return;
   if (entries.length > 0)
     context.note(`no effect unless a plugin in tonearm.plugins has this name: ${listed(unknown)}`);

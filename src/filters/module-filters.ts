@@ -1,7 +1,13 @@
 // What players and requests know of filters of plugins: whether one can be set, and why one was removed from its player.
-// Main thread; plugin-host/manage/plugin-filters.ts has them.
+// All threads; plugin-host/manage/plugin-filters.ts has them.
 
 import type { ObjectFilter } from "./filter-entry.ts";
+
+/**
+ * The longest that importing the modules of a plugin's filters may take, milliseconds of CPU time: audio workers do it
+ * between frames, which are made 100 ms ahead.
+ */
+export const FILTER_IMPORT_MS_MAX = 50;
 
 /** Why a filter was removed, and what its client is told. */
 export const FILTER_FAULTS = {

@@ -113,7 +113,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
       return opener.open(input, work);
     },
     codecs,
-    filterModules: new FilterModules({ heartbeat, clock }),
+    filterModules: new FilterModules({ heartbeat, clock, logger }),
     createVoice: async (listener, ids) => {
       const { VoiceConnection } = await import("./voice/connection/voice-connection.ts");
       return new VoiceConnection({

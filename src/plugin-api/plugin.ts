@@ -222,8 +222,9 @@ export interface Filter {
   readonly name: string;
   /**
    * File URL of the module whose default export is the filter's `FilterFactory`: `new URL("./filter.mjs",
-   * import.meta.url)`. Each audio worker imports it, within 50 ms of CPU time for all of the plugin's; again after a
-   * reload if it has changed, but not what it imports.
+   * import.meta.url)`. Each audio worker imports it, and what it imports, within 50 ms of CPU time for all of the
+   * plugin's; it again after a reload if it has changed, but not what it imports. A plugin that takes longer is refused;
+   * of what the plugin's own module imports too, only the workers see how long it takes, and log it.
    */
   readonly module: URL | string;
   /** The members that clients can send, at most 30. They are checked and complete when the factory gets them. */
@@ -533,8 +534,8 @@ export interface LyricsLine {
 
 /**
  * A REST route of the plugin, behind the node's password and keys, in its OpenAPI document. `query` and `body` are
- * checked like options before the plugin is asked: an unknown or wrong member is answered with 400. The body, an object of
- * at most 64 KiB, is never logged.
+ * checked like options before the plugin is asked: a wrong member is answered with 400, an unknown one is ignored. The
+ * body, an object of at most 64 KiB, is never logged.
  */
 export interface PluginRoute<Query extends OptionSchema = OptionSchema, Body extends OptionSchema = OptionSchema> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -686,7 +687,7 @@ export interface PlayerHandle {
   /**
    * Replaces the plugin's markers on a track; they end with it. Resolves with its position at that moment in milliseconds;
    * undefined, without any effect, if something else plays by now. Rejects if its markers, also those of others, would be
-   * more than 1,500.
+   * more than 1,500, and with the `code` `memory-exhausted` if its session has no memory left for them.
    */
   setMarkers(playId: number, markers: readonly TrackMarker[]): Promise<number | undefined>;
   /** Resolves when the change has been applied. False, without any effect: there is no such player, or track. */

@@ -21,7 +21,7 @@ import type {
   PluginSettings,
 } from "../../src/bridge/plugin-messages.ts";
 import type { OwnNodeEvent, PlayerWish, SentEvent, WishResults } from "../../src/bridge/plugin-players.ts";
-import { RemoteError, type WireError } from "../../src/bridge/wire-error.ts";
+import { RemoteError, toWireError, type WireError } from "../../src/bridge/wire-error.ts";
 import { type RouteSource, serveRoutes } from "../../src/control/workers/route-source.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Owner } from "../../src/lib/owners.ts";
@@ -247,13 +247,20 @@ export class PluginBench {
     else if (event.type === "sendEvent") this.sent.push(event.event);
     else if (event.type === "playerWish") {
       const { askId, wish } = event;
-      const answer: PluginCommand = { type: "wishDone", askId, result: players?.(wish) };
-      this.#toPlugin.emit("message", structuredClone(answer));
+      this.#toPlugin.emit("message", structuredClone(answerTo(wish, askId, players)));
     } else if (event.type === "loadRequested") {
       const { askId, identifier } = event;
       const answer = elsewhere?.(identifier) ?? { kind: "empty" as const };
       this.#toPlugin.emit("message", { type: "loaded", askId, answer } satisfies PluginCommand);
     }
+  }
+}
+
+function answerTo(wish: PlayerWish, askId: number, players: BenchOptions["players"]): PluginCommand {
+  try {
+    return { type: "wishDone", askId, result: players?.(wish) };
+  } catch (error) {
+    return { type: "wishFailed", askId, error: toWireError(error) };
   }
 }
 

@@ -28,6 +28,8 @@ type Wish<Kind extends PlayerWish["kind"]> = Extract<PlayerWish, { readonly kind
 
 export class PluginPlayers {
   readonly #options: PluginPlayersOptions;
+  /** The memory of the markers that are set, by group. */
+  readonly #held = new WeakMap<SessionPlayer, Map<string, { readonly sizeBytes: number }>>();
 
   constructor(options: PluginPlayersOptions) {
     this.#options = options;
@@ -90,18 +92,42 @@ export class PluginPlayers {
       this.#options.events.tellOne(plugin, event, owner);
     };
     const requests = markers.map(({ positionMs, skipToMs }: TrackMarker, id) => ({ id, positionMs, skipToMs }));
-    const { memory } = session;
     const sizeBytes = markers.reduce((sum, { note = null }) => sum + jsonSizeBytes(note) + MARKER_SIZE_BYTES, 0);
-    memory.take(sizeBytes, "a plugin's markers");
-    const onRemoved = (): void => memory.release(sizeBytes);
+    const group = `plugin ${plugin.name}`;
+    this.#replace(group, sizeBytes, { session, player }, (onRemoved) => {
+      player.setMarkers(group, requests, onMarker, { onRemoved });
+    });
+    return playing.positionMs;
+  }
+
+  /** Takes only the memory that the new group needs beyond that of the one before. */
+  #replace(
+    group: string,
+    sizeBytes: number,
+    { session: { memory }, player }: { readonly session: Session; readonly player: SessionPlayer },
+    set: (onRemoved: () => void) => void,
+  ): void {
+    const held = this.#held.get(player) ?? new Map<string, { readonly sizeBytes: number }>();
+    this.#held.set(player, held);
+    const before = held.get(group);
+    const own = { sizeBytes };
+    const moreBytes = sizeBytes - (before?.sizeBytes ?? 0);
+    if (moreBytes > 0) memory.take(moreBytes, "a plugin's markers");
+    held.set(group, own);
     try {
-      player.setMarkers(`plugin ${plugin.name}`, requests, onMarker, { onRemoved });
+      set(() => {
+        if (held.get(group) !== own) return; // what has replaced it has its memory
+        held.delete(group);
+        memory.release(sizeBytes);
+      });
     } catch (error) {
-      onRemoved();
+      if (before === undefined) held.delete(group);
+      else held.set(group, before);
+      if (moreBytes > 0) memory.release(moreBytes);
       if (error instanceof RangeError) throw new NodeError("plugin-failed", error.message);
       throw error;
     }
-    return playing.positionMs;
+    if (moreBytes < 0) memory.release(-moreBytes);
   }
 }
 

@@ -23,34 +23,48 @@ interface ServiceOptions {
   readonly plans: readonly PluginPlan[];
 }
 
-/** Those that the configuration asks for. `present`: the names of all sources. */
-export function reportServices(options: ServiceOptions, present: readonly string[]): readonly string[] {
-  return [lyricsLine(options), sponsorBlockLine(options), searchLine(options, present), filterLine(options)].flatMap(
-    (line) => line ?? [],
-  );
+interface ServiceSources {
+  /** The names of all sources. */
+  readonly present: readonly string[];
+  /** Whether one of them plays YouTube's videos. */
+  readonly areVideosThere: boolean;
+}
+
+/** Those that the configuration asks for. */
+export function reportServices(options: ServiceOptions, sources: ServiceSources): readonly string[] {
+  const lines = [
+    lyricsLine(options),
+    sponsorBlockLine(options, sources),
+    searchLine(options, sources),
+    filterLine(options),
+  ];
+  return lines.flatMap((line) => line ?? []);
 }
 
 function lyricsLine({ config, plans }: ServiceOptions): string | undefined {
   const state = stateOf("lrclib", plans);
   const lavalink = (...path: readonly string[]) => treeAt(config.plugins.options.reveal(), path);
   if (state === "off" && !asksForLyrics({ config, lavalink })) return undefined;
-  const own = plans.flatMap(({ manifest }) =>
-    (manifest?.lyricsProviders ?? []).flatMap(({ name, sources }) => (sources === undefined ? [] : [name])),
-  );
+  const own = lyricsProvidersOf(plans).flatMap(({ name, sources }) => (sources === undefined ? [] : [name]));
   const site = hasText(lavalink("lrclib", "server")) ? "plugins.lrclib.server" : "lrclib.net";
-  const lrclib = { on: `LRCLIB (${site})`, failed: "LRCLIB is off (its set-up failed)", off: LRCLIB_OFF }[state];
+  const lrclib = {
+    on: `LRCLIB (${site}; plugins.lrclib.enabled: false turns it off)`,
+    failed: "LRCLIB is off (its set-up failed)",
+    off: LRCLIB_OFF,
+  }[state];
   return `lyrics: ${[...own, lrclib].join(", ")}`;
 }
 
 const LRCLIB_OFF = "LRCLIB is off (set plugins.lrclib.enabled: true)";
 
-function sponsorBlockLine({ config, plans }: ServiceOptions): string | undefined {
+function sponsorBlockLine({ config, plans }: ServiceOptions, { areVideosThere }: ServiceSources): string | undefined {
   const state = stateOf("sponsorblock", plans);
   if (state !== "on") {
     const isAsked = state === "failed" || hasJavaPlugin(config.plugins, "sponsorblock-plugin");
     const reason = state === "failed" ? "its set-up failed" : "set plugins.sponsorblock.enabled: true";
     return isAsked ? `SponsorBlock is off (${reason})` : undefined;
   }
+  if (!areVideosThere) return undefined;
   const categories = treeAt(config.plugins.options.reveal(), ["sponsorblock", "categories"]);
   if (!hasText(categories)) {
     return "SponsorBlock: skips nothing until a client sets categories (or set plugins.sponsorblock.categories)";
@@ -59,7 +73,7 @@ function sponsorBlockLine({ config, plans }: ServiceOptions): string | undefined
   return `SponsorBlock: skips ${String(shown)} unless a client sets others`;
 }
 
-function searchLine({ config, plans }: ServiceOptions, present: readonly string[]): string | undefined {
+function searchLine({ config, plans }: ServiceOptions, { present }: ServiceSources): string | undefined {
   if (!isAskedFor("lavasearch-plugin", "lavasearch", config)) return undefined;
   const sources = plans
     .flatMap(({ manifest }) => manifest?.searchProviders ?? [])
@@ -76,11 +90,16 @@ function filterLine({ config }: ServiceOptions): string | undefined {
 /** The names in `plugins.lavalyrics.sources` that no plugin has; none where one of the operator's own may have them. */
 export function unknownLyrics({ config, plans }: ServiceOptions): readonly string[] {
   if (plans.some(({ isBuiltIn }) => !isBuiltIn)) return [];
-  const known = plans.flatMap(({ manifest }) => (manifest?.lyricsProviders ?? []).map(({ name }) => name));
+  const known = lyricsProvidersOf(plans).map(({ name }) => name);
   return lyricsOrderOf(config)
     .filter((name) => hasText(name) && !known.includes(canonicalName(name)))
     .slice(0, NAMES_MAX)
     .map((name) => name.slice(0, NAME_LENGTH_MAX));
+}
+
+/** Of the plugins whose set-up has not failed. */
+function lyricsProvidersOf(plans: readonly PluginPlan[]) {
+  return plans.flatMap(({ manifest, problem }) => (problem === undefined ? (manifest?.lyricsProviders ?? []) : []));
 }
 
 function isAskedFor(artifact: string, group: string, { plugins }: NodeConfig): boolean {

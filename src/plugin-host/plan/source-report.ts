@@ -4,7 +4,7 @@
 
 import { BUILTIN_PLUGINS, type BuiltinPlugin, isTrue } from "../../../plugins/builtin.ts";
 import type { NodeConfig } from "../../config/node-config.ts";
-import { hasJavaPlugin } from "../../config/plugin-rules.ts";
+import { hasJavaPlugin, WITHOUT_OPTIONS } from "../../config/plugin-rules.ts";
 import type { MirroredSource } from "../../control/sources/mirror-providers.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
@@ -73,18 +73,20 @@ export function reportSources(
   const sources = `sources: ${on.length === 0 ? "none" : on.join(", ")}`;
   const isAsked = isAskedByFormerSource({ config, plans }) && present.includes("youtube");
   const ignored = ignoredOptions(options, present);
+  const withoutVideos = missingVideos(options, present);
+  const services = reportServices(options, { present, areVideosThere: withoutVideos.length === 0 });
   return [
     { level: "info", message: off.length === 0 ? sources : `${sources}; off: ${off.join(", ")}` },
     ...mirrored.map(mirrorLine),
     ...(isAsked ? [{ level: "info" as const, message: TERMS }] : []),
-    ...reportServices(options, present).map((message) => ({ level: "info" as const, message })),
+    ...services.map((message) => ({ level: "info" as const, message })),
     ...(ignored.length > 0 ? [{ level: "info" as const, message: `no effect in Tonearm: ${ignored.join(", ")}` }] : []),
     ...[
       ...unreadableSwitches(options),
       ...plans.flatMap(({ warnings = [] }) => warnings),
       ...missingServices(options, present),
       ...missingLyrics(options),
-      ...missingVideos(options, present),
+      ...withoutVideos,
     ].map((message) => ({ level: "warn" as const, message })),
   ];
 }
@@ -184,7 +186,14 @@ function ignoredOptions({ config, plans }: ReportOptions, present: readonly stri
     return isOn && hasText(value) ? [["plugins", ...path].join(".")] : [];
   });
   const lyrics = unknownLyrics({ config, plans });
-  return lyrics.length === 0 ? ignored : [...ignored, `plugins.lavalyrics.sources (${lyrics.join(", ")})`];
+  const isFurther = config.plugins.entries.length > 0;
+  const unread = WITHOUT_OPTIONS.filter((name) => !isFurther && hasText(treeAt(options, [name])));
+  return [
+    ...ignored,
+    ...(lyrics.length === 0 ? [] : [`${lyrics.join(", ")} in plugins.lavalyrics.sources`]),
+    // Its presence turns LRCLIB on.
+    ...unread.map((name) => `${name === "lyrics" ? "the options of " : ""}plugins.${name}`),
+  ];
 }
 
 function missingServices(options: ReportOptions, present: readonly string[]): string[] {

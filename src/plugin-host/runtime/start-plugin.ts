@@ -18,6 +18,7 @@ import type {
 import type { PlayerWish, WishResults } from "../../bridge/plugin-players.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
+import { FILTER_IMPORT_MS_MAX } from "../../filters/module-filters.ts";
 import { isAacInstalled } from "../../lib/aac-package.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
@@ -50,8 +51,6 @@ import { PluginWorker } from "./plugin-worker.ts";
 import { readAnswer } from "./written-answer.ts";
 
 const SETUP_TIMEOUT_MS = 10_000;
-/** CPU time. Audio workers import the modules between frames, which are made 100 ms ahead. */
-const FILTER_IMPORT_MS_MAX = 50;
 const REPORT_INTERVAL_MS = 1000;
 const WISH_TIMEOUT_MS = 15_000;
 /** Wishes for players without an answer. */
@@ -200,7 +199,10 @@ class LivingPlugin {
     port.postMessage({ type: "ready", manifest });
   }
 
-  /** Imports their modules once here: what does not load, takes long or never ends must not reach an audio worker. */
+  /**
+   * Imports their modules once here: what does not load, takes long or never ends must not reach an audio worker. What
+   * the plugin itself imports is loaded already and takes no time here: the workers measure that.
+   */
   async #loadFilters({ filters }: LivingHost<unknown>): Promise<readonly FilterManifest[]> {
     const { importModule = importUrl, cpuMs = createCpuClock() } = this.#environment;
     const manifests: FilterManifest[] = [];

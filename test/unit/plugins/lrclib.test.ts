@@ -141,6 +141,10 @@ describe("asking", () => {
     for (const uri of ["/music/First Light.mp3", "music/a.mp3", "C:\\a.mp3", "file:///a.mp3", "ftts://First%20Light"]) {
       expect(await bench.lyrics(buildTrack({ ...SONG, uri }).encoded)).toBeUndefined();
     }
+    for (const identifier of ["speak:First Light", "tts://First%20Light?language=en", "ftts://First%20Light"]) {
+      const uri = "https://translate.google.com/?text=First%20Light";
+      expect(await bench.lyrics(buildTrack({ ...SONG, identifier, uri }).encoded)).toBeUndefined();
+    }
     expect(site.requests()).toEqual([]);
     for (const uri of ["https://songs.example/1", null]) {
       expect(await bench.lyrics(buildTrack({ ...SONG, uri }).encoded)).toBeDefined();
@@ -212,6 +216,37 @@ describe("trouble", () => {
     expect(await troubleWith(bench.lyrics(TRACK))).toMatchObject({ code });
     restore();
     if (code === "site-changed") expect(await bench.lyrics(TRACK)).toBeDefined();
+  });
+
+  test.each([400, 401, 403])("a server that answers %d to everything is left alone, with a warning", async (status) => {
+    const { site, bench } = await stand({}, new FakeClock());
+    site.fail(".*", { status });
+    for (let count = 0; count < 10; count++) {
+      const trouble = await troubleWith(bench.lyrics({ ...TRACK, title: `Song ${count}` }));
+      expect(trouble).toMatchObject({ code: count < 5 ? "site-changed" : "site-busy" });
+    }
+    expect(site.requests()).toHaveLength(10);
+    expect(bench.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { message: expect.stringContaining("circuit breaker opened for lrclib/") },
+      { message: expect.stringContaining("circuit breaker opened for lrclib/") },
+    ]);
+  });
+
+  test("a server that refuses to look up exact entries is searched, and that nothing is found is soon forgotten", async () => {
+    const clock = new FakeClock();
+    const { site, bench } = await stand({}, clock);
+    const restore = site.fail("get", { status: 400 });
+    for (let count = 0; count < 10; count++) {
+      const trackName = `Song ${count}`;
+      site.entries.push(lrclibEntry(40 + count, { trackName, artistName: "Mira Vale", duration: 201 }));
+      expect(await bench.lyrics({ ...TRACK, title: trackName })).toBeDefined();
+    }
+    expect(site.requests("get")).toHaveLength(5);
+    expect(await bench.lyrics({ ...TRACK, title: "Not There" })).toBeUndefined();
+    restore();
+    site.entries.push(lrclibEntry(30, { trackName: "Not There", artistName: "Mira Vale", duration: 201 }));
+    clock.advance(11 * 60_000);
+    expect(await bench.lyrics({ ...TRACK, title: "Not There" })).toBeDefined();
   });
 
   test("lyrics whose times cannot be read are a text", async () => {

@@ -4,6 +4,7 @@ import { chapterEntry, SponsorBlockSite, sponsorEntry } from "../../../lab/sites
 import { SPONSORBLOCK_MANIFEST } from "../../../plugins/sponsorblock/manifest.ts";
 import sponsorblock from "../../../plugins/sponsorblock/plugin.ts";
 import type { OwnNodeEvent, PlayerWish, WishResults } from "../../../src/bridge/plugin-players.ts";
+import { NodeError } from "../../../src/errors.ts";
 import type { PlainTree } from "../../../src/lib/plain-tree.ts";
 import type { Json, MarkerEvent, TrackMarker } from "../../../src/plugin-api/plugin.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -27,13 +28,15 @@ let setCount: number;
 let stateCount: number;
 /** The session has ended. */
 let isOver: boolean;
+/** The session has no memory left. */
+let isFull: boolean;
 
 beforeEach(async () => {
   site = await SponsorBlockSite.start();
   site.setVideo(VIDEO, [sponsorEntry()]);
   [kept, markers, setCount, stateCount] = [["sponsor"], undefined, 0, 0];
   playing = { playId: 1, track: TRACK, mirror: undefined, positionMs: 0 };
-  isOver = false;
+  [isOver, isFull] = [false, false];
   await start();
 });
 afterEach(async () => {
@@ -53,6 +56,7 @@ function carryOut(wish: PlayerWish): WishResults[keyof WishResults] {
   if (wish.kind === "keep") kept = wish.json === undefined ? undefined : JSON.parse(wish.json);
   if (wish.kind !== "setMarkers") return true;
   if (wish.playId !== playing?.playId) return undefined;
+  if (isFull) throw new NodeError("memory-exhausted", "the session needs more");
   markers = wish.markers;
   setCount++;
   return playing.positionMs;
@@ -263,6 +267,29 @@ describe("asking", () => {
     await untilSet(2);
     expect(site.requests).toHaveLength(1);
     expect(markers).toEqual([]);
+  });
+
+  test("where the session has no memory left, that is a warning and no error of the plugin", async () => {
+    isFull = true;
+    await startTrack();
+    await expect
+      .poll(() => bench.lines.filter(({ level }) => level === "warn" || level === "error"))
+      .toMatchObject([
+        { level: "warn", message: "segments could not be set", fields: { reason: "the session needs more" } },
+      ]);
+    expect(sent()).toEqual([]);
+  });
+
+  test("a server that refuses everything is left alone after five requests, with a warning", async () => {
+    site.fail({ status: 403 });
+    for (let count = 1; count <= 7; count++) {
+      await serve("PUT", ["sponsor"]);
+      await untilSet(count);
+    }
+    expect(site.requests).toHaveLength(5);
+    expect(bench.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { message: expect.stringContaining("circuit breaker opened for sponsorblock/segments") },
+    ]);
   });
 
   test.each<[string, Parameters<SponsorBlockSite["fail"]>[0]]>([

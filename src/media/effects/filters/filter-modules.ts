@@ -5,7 +5,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { FilterModule, PlayerId } from "../../../bridge/commands.ts";
 import type { Heartbeat } from "../../../bridge/heartbeat.ts";
 import { moduleSettingsIn } from "../../../filters/filter-settings.ts";
+import { FILTER_IMPORT_MS_MAX } from "../../../filters/module-filters.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
+import type { Logger } from "../../../log/log.ts";
 import type { FilterFactory } from "../../../plugin-api/plugin.ts";
 import { FilterBudget } from "./filter-budget.ts";
 import type { FilterDefinition } from "./filter-definition.ts";
@@ -34,6 +36,7 @@ interface FilterModulesOptions {
   /** The worker's: says which player's filter runs, for when the thread is lost. */
   readonly heartbeat: Pick<Heartbeat, "enter" | "leave">;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, "warn">;
   /** For tests. */
   readonly importModule?: (url: string) => Promise<unknown>;
   readonly meter?: CpuMeter;
@@ -43,6 +46,7 @@ interface FilterModulesOptions {
 export class FilterModules {
   readonly #heartbeat: FilterModulesOptions["heartbeat"];
   readonly #clock: Clock;
+  readonly #logger: FilterModulesOptions["logger"];
   readonly #importModule: (url: string) => Promise<unknown>;
   readonly #meter: CpuMeter;
   readonly #budget: FilterBudget;
@@ -53,11 +57,13 @@ export class FilterModules {
   constructor({
     heartbeat,
     clock,
+    logger,
     importModule = (url) => import(url),
     meter = systemCpuMeter(),
   }: FilterModulesOptions) {
     this.#heartbeat = heartbeat;
     this.#clock = clock;
+    this.#logger = logger;
     this.#importModule = importModule;
     this.#meter = meter;
     this.#budget = new FilterBudget(meter.nowMs);
@@ -118,7 +124,7 @@ export class FilterModules {
   async #load({ name, url, refusal }: FilterModule): Promise<LoadedModule> {
     try {
       if (refusal !== undefined) throw new Error(refusal);
-      const module = (await this.#import(url)) as { readonly default: FilterFactory }; // the plugin's thread checked it
+      const module = (await this.#import(name, url)) as { readonly default: FilterFactory }; // the plugin's thread checked it
       return { name, create: module.default };
     } catch (error) {
       const create = (): never => {
@@ -128,16 +134,28 @@ export class FilterModules {
     }
   }
 
-  async #import(url: string): Promise<unknown> {
+  async #import(name: string, url: string): Promise<unknown> {
+    const startMs = this.#meter.cpuMs();
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       const error = new Error(`importing its module took more than ${IMPORT_MS_MAX} ms`);
       timer = this.#clock.after(IMPORT_MS_MAX, () => reject(error));
     });
     try {
-      return await Promise.race([this.#importModule(url), late]);
+      const module = await Promise.race([this.#importModule(url), late]);
+      this.#report(name, this.#meter.cpuMs() - startMs);
+      return module;
     } finally {
       timer?.cancel();
     }
+  }
+
+  /** `usedMs`: CPU time of the thread meanwhile, a part of which may have gone into audio. */
+  #report(filter: string, usedMs: number): void {
+    if (usedMs <= FILTER_IMPORT_MS_MAX) return;
+    this.#logger.warn(
+      `importing the module of the filter ${filter} held up audio for up to ${Math.round(usedMs)} ms, and may take ` +
+        `${FILTER_IMPORT_MS_MAX}: it, and what it imports, should compute tables in create, or lazily`,
+    );
   }
 }

@@ -78,17 +78,18 @@ describe("events", () => {
 describe("wishes", () => {
   let answers: unknown[];
   let told: object[];
+  let players: PluginPlayers;
 
   beforeEach(() => {
     [answers, told] = [[], []];
+    players = new PluginPlayers({
+      sessions: watched.sessions,
+      events: { tellOne: (plugin, event, owner) => void told.push({ plugin: plugin.name, owner, ...event }) },
+    });
   });
 
   /** The answer to a wish of a plugin for the player, or for that of another session or guild. */
   async function wish(own: object): Promise<unknown> {
-    const players = new PluginPlayers({
-      sessions: watched.sessions,
-      events: { tellOne: (plugin, event, owner) => void told.push({ plugin: plugin.name, owner, ...event }) },
-    });
     const asker = {
       plugin: { name: "skipper" },
       thread: { send: (command: object) => void answers.push(command) },
@@ -157,6 +158,31 @@ describe("wishes", () => {
     expect(await set(1)).toMatch(/needs .* of memory for a plugin's markers/);
   });
 
+  test("where memory is used up, markers can be replaced by ones that are not larger, and stay if others do not fit", async () => {
+    await watched.play(TRACK);
+    const { memory } = watched.session;
+    const before = memory.usedBytes;
+    const set = (length: number): Promise<unknown> => {
+      return wish({
+        kind: "setMarkers",
+        playId: watched.playId,
+        markers: [{ positionMs: 1, note: "x".repeat(length) }],
+      });
+    };
+    await set(100);
+    const takenBytes = memory.limitBytes - memory.usedBytes;
+    memory.take(takenBytes, "a test");
+    expect(await set(100)).toBe(0);
+    expect(await set(101)).toMatch(/needs .* of memory for a plugin's markers/);
+    expect(memory.usedBytes).toBe(memory.limitBytes);
+    expect(watched.workers.all("setMarkers")).toHaveLength(2);
+    expect(await set(1)).toBe(0);
+    expect(memory.usedBytes).toBeLessThan(memory.limitBytes);
+    memory.release(takenBytes);
+    await watched.update({ trackChange: { kind: "stop" } });
+    expect(memory.usedBytes).toBeLessThanOrEqual(before);
+  });
+
   test("too many markers are refused with the reason", async () => {
     await watched.play(TRACK);
     const markers = Array.from({ length: 1501 }, (_, positionMs) => ({ positionMs }));
@@ -214,7 +240,6 @@ describe("wishes", () => {
   });
 
   test("the events of a plugin reach its client, later if it is away, as events of their own types", async () => {
-    const players = new PluginPlayers({ sessions: watched.sessions, events: { tellOne: () => undefined } });
     const send = (eventType: string, sessionId = watched.session.id): void => {
       const event = { sessionId, guildId: GUILD, eventType, members: { segment: { start: 1 } } };
       players.onPlayerEvent({ type: "sendEvent", event }, {} as Parameters<PluginPlayers["onPlayerEvent"]>[1]);

@@ -85,6 +85,31 @@ describe("a built-in plugin", () => {
     expect(linesOf("{ lrc-lib: true }")).toEqual([]);
   });
 
+  const infosOf = (text: string): string[] => {
+    const config = configOf(text);
+    const plans = plan(text, { builtins: BUILTIN_PLUGINS });
+    const lines = reportSources({ config, plans }, []).filter(({ level }) => level === "info");
+    return lines.map(({ message }) => message);
+  };
+
+  test("options of Lavalink's plugins that are not read are named in one line, unless a further plugin may have them", () => {
+    const text =
+      "plugins: { lavasearch: { a: 1 }, lavalink-filter-plugin: { a: 1 }, lyrics: { a: 1 }, tts: { a: '' } }";
+    const infos = infosOf(text);
+    expect(infos).toContain("lyrics: LRCLIB (lrclib.net; plugins.lrclib.enabled: false turns it off)");
+    expect(infos.filter((line) => line.startsWith("no effect"))).toEqual([
+      "no effect in Tonearm: plugins.lavalink-filter-plugin, plugins.lavasearch, the options of plugins.lyrics",
+    ]);
+    expect(infosOf(`${text}\ntonearm.plugins: [{ path: ./mine.mjs }]`).join()).not.toContain("no effect");
+  });
+
+  test("lyrics of a plugin whose set-up failed are not among those that there are", () => {
+    const text =
+      "plugins: { lrclib.enabled: true, lavalyrics.sources: [subsonic], subsonic: { servers: [{ url: 7 }] } }";
+    expect(infosOf(text)).toContain("lyrics: LRCLIB (lrclib.net; plugins.lrclib.enabled: false turns it off)");
+    expect(infosOf(text)).toContain("no effect in Tonearm: subsonic in plugins.lavalyrics.sources");
+  });
+
   test("the order of lyrics providers is read as a list or as one text", () => {
     const orderOf = (text: string) => lyricsOrderOf(configOf(text));
     expect(orderOf("plugins.lavalyrics.sources: [lrcLib, spotify]")).toEqual(["lrcLib", "spotify"]);

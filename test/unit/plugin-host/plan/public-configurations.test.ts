@@ -55,11 +55,12 @@ function noSource(name: string, title: string): string {
   return `warn: plugins.lavasrc.sources.${name} is true, but ${reason} (a plugin in tonearm.plugins may add one)`;
 }
 
+/** `paths`: below `plugins`, perhaps behind a text and a space. */
 function noEffect(...paths: string[]): string {
-  return `info: no effect in Tonearm: ${paths.map((path) => `plugins.${path}`).join(", ")}`;
+  return `info: no effect in Tonearm: ${paths.map((path) => path.replace(/\S+$/, "plugins.$&")).join(", ")}`;
 }
 
-const LYRICS = "info: lyrics: LRCLIB (lrclib.net)";
+const LYRICS = "info: lyrics: LRCLIB (lrclib.net; plugins.lrclib.enabled: false turns it off)";
 const SPONSORBLOCK =
   "info: SponsorBlock: skips nothing until a client sets categories (or set plugins.sponsorblock.categories)";
 
@@ -133,9 +134,8 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
     off: [youtube, ...offBut("spotify")],
     lines: [
       LYRICS,
-      SPONSORBLOCK,
       searches("soundcloud", "spotify"),
-      noEffect("lavalyrics.sources (spotify, youtube)"),
+      noEffect("spotify, youtube in lavalyrics.sources", "lavasearch"),
       "warn: SponsorBlock has nothing to skip, as youtube is off on this node: set plugins.youtube.enabled: true",
     ],
   },
@@ -147,14 +147,17 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       "info: SponsorBlock: skips sponsor, selfpromo unless a client sets others",
       searches("youtube"),
       "info: filters: those of lavadspx-plugin, lavalink-filter-plugin too",
-      noEffect("dunctebot.tts", "dunctebot.tumblr"),
+      noEffect("dunctebot.tts", "dunctebot.tumblr", "lavadspx", "lavalink-filter-plugin", "lavasearch"),
       /^warn: plugins\.lavasrc\.lyrics-sources\.spotify is true, but Tonearm has no lyrics of it /,
     ],
   },
   "companions-as-jars.yml": {
     on: onWith(ON, "subsonic"),
     off: [youtube, ...services(), jellyfin, ytdlp, local],
-    lines: ["info: lyrics: subsonic, LRCLIB (plugins.lrclib.server)", noEffect("lavalyrics.sources (spotify)")],
+    lines: [
+      "info: lyrics: subsonic, LRCLIB (plugins.lrclib.server; plugins.lrclib.enabled: false turns it off)",
+      noEffect("spotify in lavalyrics.sources"),
+    ],
   },
   "former-sources.yml": {
     on: ON,
@@ -263,7 +266,11 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
   "lyrics-and-events.yml": {
     on: ON,
     off: OFF_USUALLY,
-    lines: [/^warn: lavalink\.plugins: .* for com\.github\.esmbot:lava-xm-plugin$/, LYRICS],
+    lines: [
+      /^warn: lavalink\.plugins: .* for com\.github\.esmbot:lava-xm-plugin$/,
+      LYRICS,
+      noEffect("the options of lyrics"),
+    ],
   },
   "rotating-addresses.yml": { on: ON_WITH_YOUTUBE, off: OFF_BUT_YOUTUBE },
   "local-without-roots.yml": {
@@ -349,7 +356,7 @@ const CONFIGURATIONS: Readonly<Record<string, Expected>> = {
       SPONSORBLOCK,
       searches("youtube", "soundcloud", "spotify", "applemusic"),
       "info: filters: those of lavadspx-plugin too",
-      noEffect("lavasrc.spotify.countryCode", "lavalyrics.sources (spotify, youtube, deezer, yandexMusic)"),
+      noEffect("lavasrc.spotify.countryCode", "spotify, youtube, deezer, yandexMusic in lavalyrics.sources"),
       needsYtdlp("lavalink.server.sources.vimeo", "vimeo"),
       noSource("yandexmusic", "Yandex Music"),
       siteToAdd("clypit"),

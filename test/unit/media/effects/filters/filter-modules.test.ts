@@ -7,7 +7,9 @@ import { settle } from "../../../../support/fake-workers.ts";
 
 const FRAME = 960;
 const heartbeat = { enter: () => undefined, leave: () => undefined };
-const meter = { nowMs: () => 0, cpuMs: () => 0 };
+/** CPU time so far. */
+let cpuMs = 0;
+const meter = { nowMs: () => 0, cpuMs: () => cpuMs };
 
 /** By the URLs of the modules; others cannot be imported. */
 const GAINS: Readonly<Record<string, number>> = { "file:///half": 0.5, "file:///quarter": 0.25 };
@@ -18,11 +20,15 @@ let clock: FakeClock;
 let imported: string[];
 let changed: string[];
 let removed: string[];
+let warnings: string[];
+/** CPU time of each import. */
+let importMs: number;
 let modules: FilterModules;
 let chain: EffectChain;
 
 function importModule(url: string): Promise<unknown> {
   imported.push(url);
+  cpuMs += importMs;
   if (url === "file:///never") return new Promise(() => undefined);
   const gain = GAINS[url];
   if (gain === undefined) return Promise.reject(new Error("no such file"));
@@ -32,8 +38,10 @@ function importModule(url: string): Promise<unknown> {
 
 beforeEach(() => {
   clock = new FakeClock();
-  [imported, changed, removed] = [[], [], []];
-  modules = new FilterModules({ heartbeat, clock, importModule, meter });
+  [imported, changed, removed, warnings] = [[], [], [], []];
+  importMs = 50;
+  const logger = { warn: (message: string) => void warnings.push(message) };
+  modules = new FilterModules({ heartbeat, clock, logger, importModule, meter });
   chain = new EffectChain(
     modules.definitionsFor(1, (name, { reason, message }) => removed.push(`${name} ${reason}: ${message}`)),
   );
@@ -123,4 +131,18 @@ test("a module that is refused is not imported, and fails where it is in use", a
   expect(heard()).toBe(1);
   expect(removed).toEqual(["trouble failed: Error: it has stopped 3 audio workers"]);
   expect(imported).toHaveLength(1);
+});
+
+test("a module whose import takes more than 50 ms of CPU time is used, with one warning", async () => {
+  modules.set([TROUBLE]);
+  await settle();
+  expect(warnings).toEqual([]);
+  importMs = 83;
+  modules.set([{ name: "slow", url: "file:///quarter" }, TROUBLE]);
+  await settle();
+  modules.set([TROUBLE]);
+  await settle();
+  expect(warnings).toEqual([
+    expect.stringMatching(/^importing the module of the filter slow held up audio for up to 83 ms, /),
+  ]);
 });
