@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { WebSocket } from "ws";
 import { NodeProcess } from "../../../lab/bench/node-process.ts";
+import { LrclibSite } from "../../../lab/sites/lrclib.ts";
 
 /** The result of JSON.parse. */
 type Parsed = ReturnType<JSON["parse"]>;
@@ -38,6 +39,7 @@ export class NodeUnderFire {
   /** The session to shoot at. */
   readonly sessionId: string;
   readonly #process: NodeProcess;
+  readonly #lyrics: LrclibSite;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
   readonly #sockets: readonly WebSocket[];
   readonly #bystander: Bystander;
@@ -45,8 +47,13 @@ export class NodeUnderFire {
   /** The last memory readings, in bytes. */
   #readings: number[] = [];
 
-  private constructor(node: NodeProcess, target: Client, bystander: Client) {
+  private constructor(
+    { node, lyrics }: { readonly node: NodeProcess; readonly lyrics: LrclibSite },
+    target: Client,
+    bystander: Client,
+  ) {
     this.#process = node;
+    this.#lyrics = lyrics;
     this.url = node.url;
     this.password = node.password;
     this.sessionId = target.sessionId;
@@ -55,15 +62,18 @@ export class NodeUnderFire {
   }
 
   static async start(): Promise<NodeUnderFire> {
+    const lyrics = await LrclibSite.start();
     const node = await NodeProcess.start(COMMAND, {
       TONEARM_VOICE_CONNECT_TIMEOUT_MS: "1000",
       LOGGING_LEVEL_ROOT: "ERROR",
       // A route planner with addresses to query and to free, which nothing is sent from.
       LAVALINK_SERVER_RATELIMIT_IP_BLOCKS: "127.0.0.0/8",
       TONEARM_ROUTE_PLANNER_SOURCES: "",
+      // Without anybody to ask for lyrics, their routes answer 500, as they do in Lavalink.
+      PLUGINS_LRCLIB_SERVER: lyrics.url,
     });
     const [target, bystander] = [await connect(node, "1"), await connect(node, "2")];
-    const started = new NodeUnderFire(node, target, bystander);
+    const started = new NodeUnderFire({ node, lyrics }, target, bystander);
     await started.#setUpBystander();
     await started.#spareIsThere();
     // Before, it was smaller.
@@ -152,6 +162,7 @@ export class NodeUnderFire {
     for (const socket of this.#sockets) socket.terminate();
     this.#agent.destroy();
     await this.#process.close();
+    await this.#lyrics.close();
   }
 
   async #setUpBystander(): Promise<void> {

@@ -27,10 +27,10 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 const EMPTY_WHEN_WELL = [
   "Audible gaps, by cause A",
   "Inputs and plugins B",
-  "Inputs and plugins D",
-  "Inputs and plugins E",
   "Missing frames, by cause A",
   "Open circuit breakers A",
+  "Played from elsewhere A",
+  "Played from elsewhere B",
   "Voice connections closed by Discord A",
   "Plugin events A",
   "annotation Alerts",
