@@ -119,6 +119,11 @@ export interface ApiContext {
   /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;
+  /**
+   * Resolves when all that was asked for so far outlives the process, or after a quarter of a second. Undefined: there
+   * is nothing to wait for.
+   */
+  written(): Promise<void> | undefined;
   readLoad(): LoadJson;
   /** The running node's part of a support bundle; pseudonyms of ids are made with `key`. */
   readSupport(key?: string): Promise<string>;

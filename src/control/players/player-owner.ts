@@ -24,4 +24,8 @@ export interface PlayerOwner {
    * The session's memory budget, which everything that the player stores is taken from. Undefined: nothing is counted.
    */
   readonly memory?: ByteBudget | undefined;
+  /** What `Player.snapshot` gives has changed, other than by playing on. Default: nobody is told. */
+  readonly onChanged?: (() => void) | undefined;
+  /** True: it has no worker until `Player.begin`. Default: false. */
+  readonly isHeld?: boolean | undefined;
 }
