@@ -5,10 +5,9 @@ import { NodeError } from "../../errors.ts";
 import { type JsonValue, parseJson, plainJson } from "../../lib/json.ts";
 import type { StateRecord } from "../../state/state-store.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
-import { readStoredPlayer } from "../players/stored-player.ts";
 import type { KeptValue } from "../sessions/kept-values.ts";
 import type { LeftOver } from "../sessions/session.ts";
-import { messageRecord, readName, type SessionRecord, sessionRecord } from "./session-records.ts";
+import { messageRecord, readName, readPlayerRecords, type SessionRecord, sessionRecord } from "./session-records.ts";
 
 /** What a client may send in one request, four times: user data, filters, and the track of each. */
 const VALUE_COUNT_MAX = 65_536;
@@ -102,7 +101,7 @@ function readPlayer(
   [guildId, json]: readonly [string, JsonValue],
   { tracks }: Parts,
 ): StoredSession["players"][number] {
-  const intent = readStoredPlayer(json, tracks.get(guildId));
+  const intent = readPlayerRecords(json, tracks.get(guildId));
   if (intent === undefined) throw damaged(`player/${sessionId}/${guildId}`);
   return { guildId, intent };
 }

@@ -5,11 +5,11 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { StateChange } from "../../state/state-store.ts";
 import type { Track } from "../../track/track.ts";
-import { storedPlayerOf, storedTracksOf } from "../players/stored-player.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
 import type { QueuedMessage } from "../sessions/resume-queue.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionRecorder } from "../sessions/session-recorder.ts";
-import { recordKey, sessionRecordOf } from "./session-records.ts";
+import { playerRecordsOf, recordKey, sessionRecordOf } from "./session-records.ts";
 import type { ReadChanges, StateWriter } from "./state-writer.ts";
 
 /** Each player that plays is written again once in ten of these: where it is, and when it was there. */
@@ -194,12 +194,13 @@ export class StateRecorder implements SessionRecorder {
       return [key, trackKey].map((gone) => ({ key: gone, value: undefined }));
     }
     const snapshot = player.snapshot();
-    const change = { key, value: stringifyJson(storedPlayerOf(snapshot)) };
+    const records = playerRecordsOf(snapshot);
+    const change = { key, value: stringifyJson(records.player) };
     const tracks = tracksOf(snapshot);
     const before = stored.tracks.get(guildId);
     if (before?.track === tracks.track && before?.mirror === tracks.mirror) return [change];
     stored.tracks.set(guildId, tracks);
-    return [change, { key: trackKey, value: snapshot.track && stringifyJson(storedTracksOf(snapshot.track)) }];
+    return [change, { key: trackKey, value: records.track && stringifyJson(records.track) }];
   }
 }
 
@@ -208,6 +209,6 @@ interface Entry {
   readonly read: ReadChanges;
 }
 
-function tracksOf({ track }: { readonly track: { readonly track: Track; readonly mirror?: { readonly track: Track } | undefined } | undefined }): TrackPair {
+function tracksOf({ track }: PlayerIntent): TrackPair {
   return { track: track?.track, mirror: track?.mirror?.track };
 }
