@@ -65,6 +65,14 @@ export async function openRecords(options: RecordsOptions): Promise<OpenRecords>
   }
 }
 
+/**
+ * Moves the records of a database that is closed out of the way, and returns the path of their folder then. Throws what
+ * the file system throws.
+ */
+export function setRecordsAside(options: RecordsOptions, reason: SetAsideReason): Promise<string> {
+  return moveAside(join(options.path, RECORDS), { reason, options });
+}
+
 /** The operations of a write with the total after it. */
 export function withTotal(sealing: Sealing, total: Total, operations: readonly Operation[]): readonly Operation[] {
   return [
