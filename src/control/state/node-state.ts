@@ -62,7 +62,10 @@ export class NodeState {
    * Opens the sessions that were left, before the first client comes; `onSession` is called with each. State that cannot
    * be read is set aside whole. Never rejects.
    */
-  async restore(options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">, onSession: (session: Session) => void): Promise<void> {
+  async restore(
+    options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">,
+    onSession: (session: Session) => void,
+  ): Promise<void> {
     const recording = this.#recording;
     if (recording === undefined) return;
     const { clock, logger } = this.#options;

@@ -59,7 +59,8 @@ export function restoreSessions(stored: readonly StoredSession[], options: Resto
       }
     }
   }
-  if (lostPlayers > 0) options.logger.warn("state: players were not restored: no memory is left", { players: lostPlayers });
+  if (lostPlayers > 0)
+    options.logger.warn("state: players were not restored: no memory is left", { players: lostPlayers });
   const ordered = [...players.filter(({ isSounding }) => isSounding), ...players.filter((one) => !one.isSounding)];
   return {
     sessions,
@@ -82,7 +83,13 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
     return undefined;
   }
   const { userId, clientName, account, timeout, resumeKey } = record;
-  const client = { userId, clientName: clientName ?? undefined, dialect: options.dialectOf(record.version), owner, account };
+  const client = {
+    userId,
+    clientName: clientName ?? undefined,
+    dialect: options.dialectOf(record.version),
+    owner,
+    account,
+  };
   const deadlineEpochMs = record.deadlineEpochMs ?? clock.epochMs() + Number(timeout) * 1000;
   const waitMs = Math.max(WAIT_MS_MIN, deadlineEpochMs - clock.epochMs());
   try {

@@ -21,7 +21,8 @@ export const recordKey = {
   track: (sessionId: string, guildId: string): string => `track/${sessionId}/${guildId}`,
   message: (sessionId: string, number: number): string =>
     `message/${sessionId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
-  kept: (sessionId: string, guildId: string, plugin: string): string => `kept/${sessionId}/${guildId}/${Buffer.from(plugin).toString("hex")}`,
+  kept: (sessionId: string, guildId: string, plugin: string): string =>
+    `kept/${sessionId}/${guildId}/${Buffer.from(plugin).toString("hex")}`,
 } as const;
 
 /** The name in a key: in hexadecimal digits, as a key cannot hold every character. */
@@ -65,7 +66,10 @@ export function sessionRecordOf(session: Session, epochMs: number): SessionRecor
 }
 
 /** The values of `player/…` and `track/…`; the second is undefined while nothing is loaded. */
-export function playerRecordsOf(snapshot: PlayerIntent): { readonly player: object; readonly track: object | undefined } {
+export function playerRecordsOf(snapshot: PlayerIntent): {
+  readonly player: object;
+  readonly track: object | undefined;
+} {
   const { track: loaded, ...player } = storedPlayerOf(snapshot);
   if (loaded === undefined) return { player, track: undefined };
   const { track, mirror, ...times } = loaded;

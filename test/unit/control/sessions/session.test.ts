@@ -348,7 +348,11 @@ describe("a session without a socket", () => {
     const later = sessions.openWaiting("second", CLIENT, LEFT);
     expect([session.isWaiting, later.isWaiting]).toEqual([false, true]);
     const many = Array.from({ length: 1200 }, (_, index) =>
-      sessions.openWaiting(`many${index}`, { ...CLIENT, userId: "3" }, { settings: { resuming: true, timeout: 60 }, left: NOTHING }),
+      sessions.openWaiting(
+        `many${index}`,
+        { ...CLIENT, userId: "3" },
+        { settings: { resuming: true, timeout: 60 }, left: NOTHING },
+      ),
     );
     expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
     expect([later.isWaiting, many[0]?.isWaiting, many.at(-1)?.isWaiting]).toEqual([true, false, true]);
