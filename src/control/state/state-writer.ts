@@ -47,6 +47,8 @@ export class StateWriter {
   #writing: Promise<void> | undefined;
   /** The batch that failed: it is written before anything else, as its entries do not read the same a second time. */
   #failed: readonly StateChange[] = [];
+  /** One has failed, and the next try is later. */
+  #isPausing = false;
   /** A write takes so long that answers do not wait for it. */
   #isHanging = false;
   #isStopped = false;
@@ -107,7 +109,7 @@ export class StateWriter {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#writing !== undefined || this.#status.kind === "failing") return;
+    if (this.#isScheduled || this.#writing !== undefined || this.#isPausing) return;
     this.#isScheduled = true;
     // After the requests that have arrived together.
     this.#options.clock.after(0, () => {
@@ -190,8 +192,10 @@ export class StateWriter {
       this.#status = { kind: "failing", reason, sinceEpochMs: clock.epochMs() };
       logger.warn(`state: ${reason}; players play on, but a restart would lose what changes from now on`, { error });
     }
+    this.#isPausing = true;
     clock.after(RETRY_MS, () => {
-      if (this.#writing === undefined && !this.#isStopped) void this.#write();
+      this.#isPausing = false;
+      if (!this.#isIdle && !this.#isStopped) this.#schedule();
     });
   }
 
