@@ -4,7 +4,7 @@
 import { randomInt } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { runMoments } from "./moments.ts";
+import { KINDS, runMoments } from "./moments.ts";
 import { measurePatches } from "./patches.ts";
 import { momentsText, patchesText, roundsText } from "./report.ts";
 import { runRounds } from "./rounds.ts";
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     end: { type: "string", default: "kill" },
     moments: { type: "string" },
     moment: { type: "string" },
+    kinds: { type: "string" },
     patches: { type: "string" },
     seed: { type: "string" },
     json: { type: "string" },
@@ -42,7 +43,8 @@ async function run(): Promise<{ readonly text: string; readonly result: object; 
   if (values.moments !== undefined || values.moment !== undefined) {
     const last = values.moment === undefined ? undefined : Number(values.moment);
     const moments = last ?? Number(values.moments ?? MOMENTS_DEFAULT);
-    const result = await runMoments({ seed, moments, isVerbose: last !== undefined, report });
+    const kinds = values.kinds === undefined ? KINDS : KINDS.filter((kind) => values.kinds?.split(",").includes(kind));
+    const result = await runMoments({ seed, moments, kinds, isVerbose: last !== undefined, report });
     return { text: momentsText(result), result, losses: result.losses.length };
   }
   const players = Number(values.players ?? PLAYERS_DEFAULT);

@@ -11,6 +11,8 @@ import { Surroundings } from "./surroundings.ts";
 export interface MomentsOptions {
   readonly seed: number;
   readonly moments: number;
+  /** To draw from; more often, if repeated. */
+  readonly kinds: readonly Kind[];
   /** Reports all lines of the last moment. */
   readonly isVerbose: boolean;
   readonly report: (line: string) => void;
@@ -33,8 +35,8 @@ export interface MomentsResult {
  * - `twice`: killed in the middle of requests, and again while it starts
  * - `stays`: the control, for the rules of the lab: the client goes away, and comes back to the same process
  */
-const KINDS = ["asking", "asking", "asking", "quiet", "away", "soon", "twice", "stays"] as const;
-type Kind = (typeof KINDS)[number];
+export const KINDS = ["asking", "asking", "asking", "quiet", "away", "soon", "twice", "stays"] as const;
+export type Kind = (typeof KINDS)[number];
 
 const STEPS_MAX = 14;
 const PAUSE_MS_MAX = 90;
@@ -60,7 +62,7 @@ export async function runMoments(options: MomentsOptions): Promise<MomentsResult
     const client = await MomentClient.open({ surroundings, runs, random, note });
     for (let number = 1; number <= options.moments; number++) {
       isLast = number === options.moments;
-      const kind = KINDS[Math.floor(random() * KINDS.length)] ?? "asking";
+      const kind = options.kinds[Math.floor(random() * options.kinds.length)] ?? "asking";
       kinds[kind] = (kinds[kind] ?? 0) + 1;
       log = [];
       note(`moment ${number}: ${kind}`);

@@ -130,9 +130,7 @@ export class NodeRuns {
       `lavalink.server.password: ${RESTART_PASSWORD}`,
       "tonearm.network.allow: 127.0.0.0/8",
       "tonearm.voice.gatewayScheme: ws",
-      ...(process.env.KD_TODAY
-        ? []
-        : [`tonearm.state: { enabled: ${this.#options.hasState}, path: ${JSON.stringify(this.statePath)} }`]),
+      `tonearm.state: { enabled: ${this.#options.hasState}, path: ${JSON.stringify(this.statePath)} }`,
       "",
     ].join("\n");
   }
