@@ -71,8 +71,11 @@ export class MomentGuild {
     const candidates = this.#candidates();
     const found = candidates
       .map((expected) => ({ expected, faults: differences(expected, view, this.ledger.finished) }))
-      .reduce((best, next) => (next.faults.length < best.faults.length ? next : best));
-    for (const fault of found.faults) this.#lose(`${fault}; ${candidates.length - 1} requests had no answer`);
+      .reduce((best, next) => (next.faults.length <= best.faults.length ? next : best));
+    if (found.faults.length > 0) {
+      const all = candidates.map((expected) => differences(expected, view, this.ledger.finished).join(", "));
+      this.#lose(`${all.join("; or, with a request that had no answer: ")}`);
+    }
     for (const fault of this.ledger.compare(trackNumber(view?.track), endedMs)) this.#lose(fault);
     this.#unanswered = [];
     this.#expected = adopted(found.expected, view);
