@@ -7,6 +7,9 @@ import { COUNTED_SONG, connectBot, type Surroundings } from "./surroundings.ts";
 
 const AUDIBLE_MS_MAX = 45_000;
 const POLL_MS = 5;
+/** Requests at once, as many as the node restores players at once. */
+const JOIN_WIDTH = 16;
+const AGAIN_MS = 100;
 
 interface Control {
   /** From spawning the process until it listened. */
@@ -28,10 +31,18 @@ export async function controlOf(
     const bot = await connectBot(runs);
     const identifier = surroundings.urlOf(COUNTED_SONG);
     const encoded = await bot.loadEncoded(identifier);
-    await Promise.all(
-      guildIds.map((guildId) => bot.update(guildId, { voice: voices.get(guildId), track: { encoded } })),
-    );
     const deadlineMs = performance.now() + AUDIBLE_MS_MAX;
+    const left = guildIds.values();
+    const joinOneByOne = async (): Promise<void> => {
+      for (const guildId of left) {
+        const path = `/v4/sessions/${bot.sessionId}/players/${guildId}`;
+        const body = { voice: voices.get(guildId), track: { encoded } };
+        // A node whose threads are busy with joining refuses for a while.
+        while ((await bot.request("PATCH", path, body)).status !== 200 && performance.now() < deadlineMs)
+          await sleep(AGAIN_MS);
+      }
+    };
+    await Promise.all(Array.from({ length: JOIN_WIDTH }, joinOneByOne));
     const firstMs = (): number[] => guildIds.flatMap((guildId) => surroundings.earOf(guildId).first?.atMs ?? []);
     while (firstMs().length < players && performance.now() < deadlineMs) await sleep(POLL_MS);
     bot.close();

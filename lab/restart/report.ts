@@ -36,7 +36,7 @@ export function roundsText({ rounds, crowdControl, losses }: RoundsResult): stri
       "control, one player: first packet",
       all(({ control }) => control.startsMs),
     ),
-    row("control, all at once: first packet", crowdControl.startsMs),
+    row("control, all players: first packet", crowdControl.startsMs),
     row(
       "position reported − expected",
       all(({ positionErrorsMs }) => positionErrorsMs),

@@ -38,7 +38,7 @@ export interface Round {
 
 export interface RoundsResult {
   readonly rounds: readonly Round[];
-  /** As `control`, but with all players at once. */
+  /** As `control`, but with all players. */
   readonly crowdControl: { readonly listeningMs: number; readonly startsMs: readonly number[] };
   readonly losses: readonly string[];
 }
