@@ -2,8 +2,9 @@
 // the start of a process and Discord's handshake cost without anything to restore. Lab only.
 
 import { sleep } from "../sleep.ts";
+import type { CastPlayer } from "./cast.ts";
 import { NodeRuns } from "./node-runs.ts";
-import { COUNTED_SONG, connectBot, type Surroundings } from "./surroundings.ts";
+import { connectBot, type Surroundings } from "./surroundings.ts";
 
 const AUDIBLE_MS_MAX = 45_000;
 const POLL_MS = 5;
@@ -18,35 +19,52 @@ interface Control {
   readonly startsMs: readonly number[];
 }
 
-/** `players` at once, in guilds from `guild` on. */
+/** These players at once, in other guilds: `guild` and up. */
 export async function controlOf(
   surroundings: Surroundings,
-  { players, guild }: { readonly players: number; readonly guild: number },
+  { cast, guild }: { readonly cast: readonly CastPlayer[]; readonly guild: number },
 ): Promise<Control> {
   const runs = await NodeRuns.prepare({ hasState: false });
   try {
-    const guildIds = Array.from({ length: players }, (_, index) => String(guild + index));
-    const voices = new Map(guildIds.map((guildId) => [guildId, surroundings.issueVoice(guildId)]));
+    const players = cast.map((player, index) => ({ ...player, guildId: String(guild + index) }));
+    const voices = new Map(players.map(({ guildId }) => [guildId, surroundings.issueVoice(guildId)]));
+    const songs = await songsOf(surroundings, cast);
     const listeningMs = await runs.start();
     const bot = await connectBot(runs);
-    const identifier = surroundings.urlOf(COUNTED_SONG);
-    const encoded = await bot.loadEncoded(identifier);
     const deadlineMs = performance.now() + AUDIBLE_MS_MAX;
-    const left = guildIds.values();
+    const left = players.values();
     const joinOneByOne = async (): Promise<void> => {
-      for (const guildId of left) {
+      for (const { guildId, song, body } of left) {
         const path = `/v4/sessions/${bot.sessionId}/players/${guildId}`;
-        const body = { voice: voices.get(guildId), track: { encoded } };
+        const asked = { voice: voices.get(guildId), track: { encoded: songs.get(song) }, ...body };
         // A node whose threads are busy with joining refuses for a while.
-        while ((await bot.request("PATCH", path, body)).status !== 200 && performance.now() < deadlineMs)
+        while ((await bot.request("PATCH", path, asked)).status !== 200 && performance.now() < deadlineMs)
           await sleep(AGAIN_MS);
       }
     };
     await Promise.all(Array.from({ length: JOIN_WIDTH }, joinOneByOne));
-    const firstMs = (): number[] => guildIds.flatMap((guildId) => surroundings.earOf(guildId).first?.atMs ?? []);
-    while (firstMs().length < players && performance.now() < deadlineMs) await sleep(POLL_MS);
+    const audible = players.filter(({ rate }) => rate > 0);
+    const firstMs = (): number[] => audible.flatMap(({ guildId }) => surroundings.earOf(guildId).first?.atMs ?? []);
+    while (firstMs().length < audible.length && performance.now() < deadlineMs) await sleep(POLL_MS);
     bot.close();
     return { listeningMs, startsMs: firstMs().map((atMs) => atMs - runs.spawnedMs) };
+  } finally {
+    await runs.close();
+  }
+}
+
+/** The encoded tracks, from another node, as a client has them that has played them before. */
+async function songsOf(surroundings: Surroundings, cast: readonly CastPlayer[]): Promise<ReadonlyMap<string, string>> {
+  const runs = await NodeRuns.prepare({ hasState: false });
+  try {
+    await runs.start();
+    const bot = await connectBot(runs);
+    const songs = new Map<string, string>();
+    for (const { song } of cast) {
+      if (!songs.has(song)) songs.set(song, await bot.loadEncoded(surroundings.urlOf(song)));
+    }
+    bot.close();
+    return songs;
   } finally {
     await runs.close();
   }

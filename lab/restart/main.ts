@@ -20,6 +20,7 @@ const { values } = parseArgs({
     patches: { type: "string" },
     seed: { type: "string" },
     json: { type: "string" },
+    "no-dave": { type: "boolean", default: false },
   },
 });
 
@@ -49,6 +50,13 @@ async function run(): Promise<{ readonly text: string; readonly result: object; 
   }
   const players = Number(values.players ?? PLAYERS_DEFAULT);
   const end = values.end === "term" ? "SIGTERM" : "SIGKILL";
-  const result = await runRounds({ players, rounds: Number(values.rounds), end, seed, report });
+  const result = await runRounds({
+    players,
+    rounds: Number(values.rounds),
+    end,
+    seed,
+    hasDave: !values["no-dave"],
+    report,
+  });
   return { text: roundsText(result), result, losses: result.losses.length };
 }

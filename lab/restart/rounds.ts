@@ -14,6 +14,7 @@ export interface RoundsOptions {
   readonly rounds: number;
   readonly end: "SIGKILL" | "SIGTERM";
   readonly seed: number;
+  readonly hasDave: boolean;
   readonly report: (line: string) => void;
 }
 
@@ -56,7 +57,7 @@ const POSITION_BYTES = 8;
 const TEXT_MAX = 600;
 
 export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
-  const surroundings = await Surroundings.start();
+  const surroundings = await Surroundings.start({ hasDave: options.hasDave });
   const runs = await NodeRuns.prepare({ hasState: true });
   try {
     const cast = castOf(options.players, seededRandom(options.seed));
@@ -67,7 +68,7 @@ export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
     const rounds: Round[] = [];
     for (let number = 1; number <= options.rounds; number++) {
       await untilAllHeard(surroundings, cast, performance.now() - RECENT_MS);
-      const control = await controlOf(surroundings, { players: 1, guild: 900_000 + number });
+      const control = await controlOf(surroundings, { cast: cast.slice(0, 1), guild: 900_000 + number });
       const outcome = await runRound({ surroundings, runs, bot, cast, options });
       bot = outcome.bot;
       rounds.push({ ...outcome.round, control });
@@ -79,7 +80,7 @@ export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
     for (const loss of endLosses) options.report(`  LOSS ${loss}`);
     bot.close();
     await runs.end("SIGKILL");
-    const crowdControl = await controlOf(surroundings, { players: options.players, guild: 700_000 });
+    const crowdControl = await controlOf(surroundings, { cast, guild: 700_000 });
     const losses = rounds.flatMap((round, index) => round.losses.map((loss) => `round ${index + 1}: ${loss}`));
     return { rounds, crowdControl, losses: [...losses, ...endLosses] };
   } finally {

@@ -50,19 +50,23 @@ export class Surroundings {
   readonly media: MediaServer;
   readonly #ears = new Map<string, Ear>();
 
-  private constructor(discord: FakeDiscord, media: MediaServer) {
+  readonly #daveVersion: number;
+
+  private constructor(discord: FakeDiscord, media: MediaServer, daveVersion: number) {
     this.discord = discord;
     this.media = media;
+    this.#daveVersion = daveVersion;
   }
 
-  static async start(): Promise<Surroundings> {
+  /** Without DAVE the fake Discord needs less of the machine. */
+  static async start({ hasDave = true }: { readonly hasDave?: boolean } = {}): Promise<Surroundings> {
     const discord = await FakeDiscord.start({ keepFrames: false, udpSocketCount: 4 });
     const files = {
       ...(await controlSongs()),
       [COUNTED_SONG]: countedSong({ seconds: COUNTED_SONG_SECONDS }),
       [SHORT_SONG]: countedSong({ seconds: SHORT_SONG_SECONDS }),
     };
-    return new Surroundings(discord, await MediaServer.start({ files }));
+    return new Surroundings(discord, await MediaServer.start({ files }), hasDave ? 1 : 0);
   }
 
   urlOf(song: string): string {
@@ -72,7 +76,12 @@ export class Surroundings {
   /** Credentials of a new voice session, and an ear in its channel. */
   issueVoice(guildId: string): IssuedVoice {
     const channelId = `${guildId}7`;
-    const voice = this.discord.issueVoice({ guildId, userId: RESTART_USER_ID, channelId });
+    const voice = this.discord.issueVoice({
+      guildId,
+      userId: RESTART_USER_ID,
+      channelId,
+      daveVersion: this.#daveVersion,
+    });
     const ear = this.earOf(guildId);
     this.discord.channel(channelId).listener.onFrame = ({ arrivalMs, opus, isSilence }) => {
       if (!isSilence) ear.hear({ atMs: arrivalMs, number: opusPacketNumber(opus) });
