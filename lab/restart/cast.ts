@@ -23,35 +23,39 @@ const POSITION_MS_MAX = 300_000;
 const END_MS = 800_000;
 const FAST = 1.2;
 
-/** In ten players: four unchanged, one soft, one with an equalizer, one fast, one with an end, two paused. */
+type Kind = "plain" | "paused" | "filtered" | "fast" | "ending" | "soft";
+
+/** In turn: the first six are all kinds. */
+const KINDS: readonly Kind[] = ["plain", "paused", "filtered", "fast", "ending", "soft"];
+const MORE_KINDS: readonly Kind[] = ["plain", "plain", "plain", "paused"];
+
+/** So many players, of all kinds in turn. */
 export function castOf(count: number, random: () => number): readonly CastPlayer[] {
-  return Array.from({ length: count }, (_, index) => playerOf(index, random));
+  const kinds = [...KINDS, ...MORE_KINDS];
+  return Array.from({ length: count }, (_, index) => playerOf(index, kinds[index % kinds.length] ?? "plain", random));
 }
 
-function playerOf(index: number, random: () => number): CastPlayer {
-  const kind = index % 10;
+function playerOf(index: number, kind: Kind, random: () => number): CastPlayer {
   const position = Math.round(POSITION_MS_MIN + random() * (POSITION_MS_MAX - POSITION_MS_MIN));
-  const isFast = kind === 6;
-  const isChanged = kind === 4 || kind === 5 || isFast;
-  const isPaused = kind >= 8;
-  const endMs = kind === 7 ? END_MS : undefined;
-  const body = {
-    position,
-    paused: isPaused,
-    ...(endMs !== undefined && { endTime: endMs }),
-    ...(kind === 4 && { volume: 40 }),
-    ...(kind === 5 && { filters: { equalizer: [{ band: 1, gain: 0.2 }] } }),
-    ...(isFast && { filters: { timescale: { speed: FAST } } }),
-  };
+  const isChanged = kind === "soft" || kind === "filtered" || kind === "fast";
+  const isPaused = kind === "paused";
+  const endMs = kind === "ending" ? END_MS : undefined;
   return {
     guildId: String(FIRST_GUILD + index),
     song: isChanged ? DECODED_SONG : COUNTED_SONG,
     isPaused,
-    rate: isPaused ? 0 : isFast ? FAST : 1,
+    rate: isPaused ? 0 : kind === "fast" ? FAST : 1,
     isCounted: !isChanged,
     endMs,
-    body,
+    body: { position, paused: isPaused, ...bodyOf(kind) },
   };
+}
+
+function bodyOf(kind: Kind): object {
+  if (kind === "ending") return { endTime: END_MS };
+  if (kind === "soft") return { volume: 40 };
+  if (kind === "filtered") return { filters: { equalizer: [{ band: 1, gain: 0.2 }] } };
+  return kind === "fast" ? { filters: { timescale: { speed: FAST } } } : {};
 }
 
 /** The user data of its track. */
