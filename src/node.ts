@@ -499,8 +499,9 @@ async function buildDashboard(
   return new Dashboard({ ...options, passwords: { operator, viewer }, isSecure, version: VERSION });
 }
 
-/** Nothing may come between the two: it would be answered and not be stored. */
+/** Nothing may come in between: it would be answered and not be stored. */
 function closeSessions(state: NodeState, sessions: Sessions): Promise<void> {
+  if (state.isStoring) sessions.disconnect();
   state.freeze();
   return sessions.close();
 }

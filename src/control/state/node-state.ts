@@ -54,6 +54,11 @@ export class NodeState {
     return this.#recording?.recorder ?? NO_RECORDER;
   }
 
+  /** What sessions are asked for outlives the process, as things are. */
+  get isStoring(): boolean {
+    return this.#recording?.writer.status.kind === "working";
+  }
+
   /** See `StateWriter.written`. */
   written(): Promise<void> | undefined {
     return this.#recording?.writer.written();
