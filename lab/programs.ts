@@ -45,6 +45,10 @@ const LAB: LabPrograms = {
     module: "isolation/main",
     summary: "hostile files, sites and clients on a node while other players play",
   },
+  restart: {
+    module: "restart/main",
+    summary: "a node that is killed and started again: what was asked for, events, gaps in audio",
+  },
   files: {
     module: "files/main",
     summary: "any folder of media files: load, title, length, audio and a seek against ffmpeg",

@@ -119,6 +119,7 @@ export const SIDE_BAR = [
           "lab/README.md",
           "lab/discord/README.md",
           "lab/simulate/README.md",
+          "lab/restart/README.md",
           "lab/isolation/README.md",
           "lab/conformance/README.md",
         ],
