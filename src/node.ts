@@ -26,6 +26,7 @@ import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { Mirrors } from "./control/sources/mirrors.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
+import { NodeState } from "./control/state/node-state.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { PacerKeeper } from "./control/workers/pacer-keeper.ts";
 import { ProbePool } from "./control/workers/probe-pool.ts";
@@ -56,6 +57,7 @@ import { SearchProviders } from "./plugin-host/manage/search-providers.ts";
 import { mirrorProviders } from "./plugin-host/plan/mirror-providers.ts";
 import { BUILTIN_SOURCE_NAMES, lyricsOrderOf, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
+import { openStateStore } from "./state/open-state.ts";
 import { VERSION } from "./version.ts";
 
 /** The entry of the audio workers; compiled, as worker threads load it directly. */
@@ -127,6 +129,10 @@ export interface Node {
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
+  /** First of all: sessions stay stored as they were before they are closed. */
+  readonly state: NodeState;
+  /** Opens the sessions of an earlier process. */
+  readonly restoreState: () => Promise<void>;
   /** Before the sessions: no plugin's thread is to be started for their ends. */
   readonly pluginEvents: PluginEvents;
   readonly sessions: Sessions;
@@ -145,7 +151,10 @@ interface Parts {
   readonly readReport: () => readonly ReportLine[];
 }
 
-/** Starts a node; resolves when it serves requests. Throws `listen-failed`, or `plugin-off` for a required plugin. */
+/**
+ * Starts a node; resolves when it serves requests. Throws `listen-failed`, `state-in-use`, or `plugin-off` for a
+ * required plugin.
+ */
 export async function createNode(config: NodeConfig, options: NodeOptions): Promise<Node> {
   const logs = new LogCounter(options.logger);
   const { logger } = logs;
@@ -153,9 +162,12 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   const parts = await buildParts(config, { ...options, environment, logs });
   const close = (): Promise<void> => closeParts(parts, { clock: environment.clock, logger });
   const { address: host } = config.server;
-  await startPlugins(parts, config, { close, logger });
+  await parts.restoreState();
+  const { started } = await startPlugins(parts, config, { close, logger });
   try {
     const port = await parts.api.listen({ host, port: config.server.port, listen: environment.listen });
+    // Never rejects.
+    void started.then(() => parts.state.begin());
     let closing: Promise<void> | undefined;
     return {
       address: { host, port },
@@ -184,6 +196,7 @@ async function buildParts(
   const keys = new KeyRing(clock);
   // First, because the files are read now: a mistake in them ends the start.
   const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
+  const state = await openState(config, { clock, logger });
   const tls = tlsSettings && (await buildTlsListener({ settings: tlsSettings, clock, logger }));
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
@@ -271,6 +284,7 @@ async function buildParts(
     logger,
     limitsOf,
     readNodeStats: () => withOverload(stats.read(), workers.load),
+    recorder: state.recorder,
     onOpened: () => workers.wake(),
     onEvent: tell,
     createPlayer: (options) => {
@@ -285,6 +299,11 @@ async function buildParts(
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
+  const restoreState = () =>
+    state.restore(
+      { sessions, dialectOf: (version) => api.dialectOf(version), isKnownOwner: (owner) => keys.has(owner) },
+      (session) => lyricsSubscriptions.restore(session),
+    );
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
@@ -361,6 +380,8 @@ async function buildParts(
     readInfo,
     readLoad,
     readSupport,
+    written: () => state.written(),
+    readState: () => state.report(),
     keys,
     limitsOf,
     tls,
@@ -378,6 +399,8 @@ async function buildParts(
   return {
     dashboard,
     keyFile,
+    state,
+    restoreState,
     pluginEvents,
     sessions,
     sharedIncidents,
@@ -394,20 +417,30 @@ async function buildParts(
   };
 }
 
-/** Waits only for required plugins; the sources of the others become known a moment later. */
+/** Undefined in it: the configuration has switched it off. */
+async function openState(
+  { state: { isEnabled, path, key } }: NodeConfig,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): Promise<NodeState> {
+  const opened = isEnabled ? await openStateStore({ path, key, clock, logger }) : undefined;
+  return new NodeState({ opened, clock, logger });
+}
+
+/** Waits only for required plugins; the sources of the others become known when `started` resolves. */
 async function startPlugins(
   { plugins, mirrors, readReport }: Pick<Parts, "plugins" | "mirrors" | "readReport">,
   config: NodeConfig,
   { close, logger }: { readonly close: () => Promise<void>; readonly logger: Logger },
-): Promise<void> {
+): Promise<{ readonly started: Promise<void> }> {
   const started = plugins.start().finally(() => {
     for (const { level, message } of readReport()) logger[level](message);
     warnOfUnknownSources(plugins, config.routePlanner, logger);
     mirrors.warnOfUnknown();
   });
-  if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return;
+  if (!config.plugins.entries.some(({ isRequired }) => isRequired)) return { started };
   try {
     await started;
+    return { started };
   } catch (error) {
     await close();
     throw error;
@@ -471,12 +504,13 @@ async function closeParts(
   parts: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
-  const { dashboard, keyFile, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
+  const { dashboard, keyFile, state, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
   const { codecs, plugins, metrics, pluginEvents } = parts;
   const closeAll = async () => {
     for (const part of [
       dashboard,
       keyFile,
+      state,
       pluginEvents,
       sessions,
       sharedIncidents,

@@ -55,7 +55,7 @@ const SHARED_FILES = [
 }));
 /** Native, or WebAssembly in a separate file: found where npm has put it. */
 const LEFT_OUT = [
-  ...["@snazzah/davey", "@napi-rs/webcodecs", "libsodium-wrappers"],
+  ...["@snazzah/davey", "@napi-rs/webcodecs", "classic-level", "libsodium-wrappers"],
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
   // Optional dependencies of `ws`, where they are installed.
   ...["bufferutil", "utf-8-validate"],

@@ -16,6 +16,7 @@ import { readConfigFile } from "./reading/read-file.ts";
 import { SettingTable } from "./reading/setting-table.ts";
 import type { ConfigProblem } from "./reading/written-setting.ts";
 import { FILE_SIZE_MAX_BYTES } from "./reading/yaml-documents.ts";
+import { stateDirectoryOf } from "./service-variables.ts";
 import { type ShownConfig, shownConfig } from "./shown-config.ts";
 
 /** More mistakes than this are counted, not shown. */
@@ -74,6 +75,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   if (table.problems.length > 0) throw invalid(table.problems);
   const config = completeConfig(values, {
     cwd,
+    stateDirectory: stateDirectoryOf(env),
     realPath,
     random: options.random ?? systemRandom,
     coreCount: options.coreCount ?? availableParallelism(),

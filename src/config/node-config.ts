@@ -1,7 +1,7 @@
 // The configuration as the rest of the node sees it: the values of the keys (keys/), completed by rules that need more
 // than one key or the machine, and deeply frozen. It is not checked again later. Main thread, at start.
 
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import type { Random } from "../lib/random.ts";
 import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
@@ -24,9 +24,12 @@ const PASSWORD_LENGTH_MIN = 8;
 /** The password in all examples of Lavalink, known to everybody. */
 const WELL_KNOWN_PASSWORD = "youshallnotpass";
 const GENERATED_PASSWORD_BYTES = 18;
+const STATE_FOLDER = "state";
 
 interface ConfigContext {
   readonly cwd: string;
+  /** Where a service manager lets the node store files; undefined without one. */
+  readonly stateDirectory: string | undefined;
   readonly coreCount: number;
   readonly random: Random;
   /** The path without symbolic links, or undefined when it does not exist. */
@@ -55,6 +58,11 @@ export function completeConfig({ proxy, timeouts, ...values }: KeyValues, contex
       proxyUrl: proxyUrlOf(proxy),
     },
     routePlanner: checkedRoutePlanner(values.routePlanner, context),
+    state: {
+      ...values.state,
+      /** Absolute. */
+      path: resolve(context.cwd, values.state.path || join(context.stateDirectory ?? "", STATE_FOLDER)),
+    },
   };
   warnAboutOpenAccess(config, context);
   if (config.routePlanner.ipBlocks.length > 0 && config.http.proxyUrl !== undefined) {

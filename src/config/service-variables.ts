@@ -1,5 +1,6 @@
 // The variables of what started the node: those by which a service manager (systemd) asks a program to report readiness
-// and watchdog heartbeats (sd_notify(3), sd_watchdog_enabled(3)), and those of npm. Main thread, once at start.
+// and watchdog heartbeats (sd_notify(3), sd_watchdog_enabled(3)) and names its state directory (systemd.exec(5)), and
+// those of npm. Main thread, once at start.
 
 import type { Variables } from "./reading/placeholders.ts";
 
@@ -25,6 +26,11 @@ export function takeServiceManager(
   const isMeant = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === pid;
   const watchdogMs = Number(WATCHDOG_USEC) / 1000;
   return { env: { NOTIFY_SOCKET, PATH }, watchdogMs: isMeant && watchdogMs > 0 ? watchdogMs : undefined };
+}
+
+/** The first of the state directories that a service manager made for the program; undefined without one. */
+export function stateDirectoryOf(env: Variables): string | undefined {
+  return env.STATE_DIRECTORY?.split(":")[0] || undefined;
 }
 
 /**

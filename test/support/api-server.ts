@@ -25,6 +25,7 @@ import type { CreatePlayer } from "../../src/control/sessions/session-player.ts"
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import type { LoadResult } from "../../src/control/sources/load-result.ts";
 import type { LoadOptions } from "../../src/control/sources/track-loader.ts";
+import { NodeState } from "../../src/control/state/node-state.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Logger, silentLogger } from "../../src/log/log.ts";
@@ -41,6 +42,8 @@ export const PASSWORD = "youshallnotpass";
 interface ApiServerOptions {
   readonly password?: string;
   readonly clock?: Clock;
+  /** Default: none is stored. */
+  readonly state?: Pick<NodeState, "report" | "written">;
   readonly logger?: Logger;
   readonly requestLogging?: RequestLogging;
   readonly metrics?: Metrics;
@@ -103,6 +106,7 @@ export class ApiServer {
     const allowedFor = () => undefined;
     const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger: silentLogger });
     const disabledFilters = new Set(options.disabledFilters);
+    const { state = new NodeState({ opened: undefined, clock, logger: silentLogger }) } = options;
     const api = new Api({
       password: options.password ?? PASSWORD,
       sessions,
@@ -127,6 +131,8 @@ export class ApiServer {
           refusedCount: 0,
           hasCapacity: true,
         }),
+      readState: () => state.report(),
+      written: () => state.written(),
       readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({

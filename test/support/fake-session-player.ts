@@ -1,6 +1,7 @@
 // A fake player for tests of the session around it.
 
 import type { FrameMinute } from "../../src/bridge/worker-report.ts";
+import type { PlayerIntent } from "../../src/control/players/player-intent.ts";
 import type { EventSink, PlayerOwner } from "../../src/control/players/player-owner.ts";
 import type { PlayerUpdate } from "../../src/control/players/player-update.ts";
 import type { EventMessage } from "../../src/control/protocol/outgoing-message.ts";
@@ -11,6 +12,12 @@ export class FakeSessionPlayer implements SessionPlayer {
   readonly guildId: string;
   readonly sink: EventSink;
   readonly updates: PlayerUpdate[] = [];
+  /** Given to `restore`, or by the test. */
+  intent: PlayerIntent = { track: undefined, volume: 100, filters: {}, isPaused: false, voice: undefined };
+  readonly onChanged: () => void;
+  isHeld: boolean;
+  /** Awaited by `begin`. */
+  beginning: Promise<void> = Promise.resolve();
   isPlaying = false;
   isUnused = true;
   /** The result of updates. */
@@ -20,12 +27,29 @@ export class FakeSessionPlayer implements SessionPlayer {
   /** Awaited by `destroy`. */
   goodbye: Promise<void> = Promise.resolve();
 
-  constructor({ guildId, sink }: PlayerOwner) {
+  constructor({ guildId, sink, isHeld = false, onChanged = () => undefined }: PlayerOwner) {
     this.guildId = guildId;
     this.sink = sink;
+    this.isHeld = isHeld;
+    this.onChanged = onChanged;
+  }
+
+  snapshot(): PlayerIntent {
+    return this.intent;
+  }
+
+  restore(snapshot: PlayerIntent): void {
+    this.intent = snapshot;
+    this.isUnused = false;
+  }
+
+  async begin(): Promise<void> {
+    this.isHeld = false;
+    await this.beginning;
   }
 
   update(update: PlayerUpdate): Promise<void> {
+    this.isHeld = false;
     this.updates.push(update);
     return this.outcome.then(() => {
       this.isUnused = false;

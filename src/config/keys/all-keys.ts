@@ -9,6 +9,7 @@ import { pluginKeys } from "./plugins.ts";
 import type { Secret } from "./secret.ts";
 import { serverKeys } from "./server.ts";
 import { sourceKeys } from "./sources.ts";
+import { stateKeys } from "./state.ts";
 import { keysWithoutEffect } from "./without-effect.ts";
 
 /** The values of all keys, in our own units and by our own names: checked, with every default filled in. */
@@ -25,6 +26,7 @@ export function readAllKeys(read: ReadKey) {
     ...pluginKeys(read),
     ...outgoingKeys(read),
     ...playingKeys(read),
+    ...stateKeys(read),
     ...operatorKeys(read),
   };
   for (const key of keysWithoutEffect()) read(key);

@@ -19,6 +19,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { FoundItems } from "../sources/found-items.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
+import type { StateReport } from "../state/state-status.ts";
 
 /** Where tracks come from; control/sources/track-loader.ts is the real one. */
 interface TrackProvider {
@@ -119,6 +120,13 @@ export interface ApiContext {
   /** The limits of a session's owner, by the name of its key; undefined names the password. */
   limitsOf(owner: string | undefined): Limits;
   readInfo(): InfoJson;
+  /** How the state that outlives the process is doing. */
+  readState(): StateReport;
+  /**
+   * Resolves when all that was asked for so far outlives the process, or after a quarter of a second. Undefined: there
+   * is nothing to wait for.
+   */
+  written(): Promise<void> | undefined;
   readLoad(): LoadJson;
   /** The running node's part of a support bundle; pseudonyms of ids are made with `key`. */
   readSupport(key?: string): Promise<string>;

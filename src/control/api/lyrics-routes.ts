@@ -77,8 +77,8 @@ function subscribe(context: ApiContext, request: RestRequest): RestAnswer {
 }
 
 function unsubscribe(context: ApiContext, request: RestRequest): RestAnswer {
-  const { player } = subscriberOf(context, request);
-  if (player !== undefined) context.lyricsSubscriptions.unsubscribe(player);
+  const { session, player } = subscriberOf(context, request);
+  if (session !== undefined && player !== undefined) context.lyricsSubscriptions.unsubscribe(session, player);
   return { kind: "empty", status: 204 };
 }
 

@@ -7,7 +7,7 @@ import type { PositionReport } from "../../bridge/position-report.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Track, trackAtPosition, trackToJson } from "../../track/track.ts";
 import type { TrackJson } from "../../track/track-info.ts";
-import { endAhead, type IntentHolder, type TrackMirror } from "./player-intent.ts";
+import { endAhead, type IntentHolder, intendedRate, type TrackMirror } from "./player-intent.ts";
 import { PositionClock } from "./position-clock.ts";
 
 /**
@@ -83,10 +83,21 @@ export class LoadedTrack {
 
   /** Only its last seconds have not been played at `epochMs`, and no more than were played in one go before them. */
   isAlmostOver(epochMs: number): boolean {
-    const lengths = [this.track, this.played].map(({ info }) => Number(info.length)).filter((ms) => ms > 0);
-    const endMs = Math.min(this.#intent.track.endMs ?? Number.POSITIVE_INFINITY, ...lengths);
     const positionMs = this.positionMs(epochMs);
-    return this.#hasBeenAudible && endMs - positionMs <= Math.min(REST_MAX_MS, positionMs - this.#fromMs);
+    return this.#hasBeenAudible && this.#endMs - positionMs <= Math.min(REST_MAX_MS, positionMs - this.#fromMs);
+  }
+
+  /** Nothing of it is left to be played at `epochMs`, and it is not paused. */
+  isOver(epochMs: number): boolean {
+    return !this.#intent.value.isPaused && this.positionMs(epochMs) >= this.#endMs;
+  }
+
+  /** Where it ends as far as is known, Infinity for streams. */
+  get #endMs(): number {
+    const { endMs = Number.POSITIVE_INFINITY } = this.#intent.track;
+    if (this.track.info.isStream) return endMs;
+    const lengths = [this.track, this.played].map(({ info }) => Number(info.length)).filter((ms) => ms > 0);
+    return Math.min(endMs, ...lengths);
   }
 
   set userData(userData: JsonObject) {
@@ -97,11 +108,38 @@ export class LoadedTrack {
     return this.#clock.at(epochMs);
   }
 
-  /** Takes over a report unless it is of another playing or from before the last seek. */
-  report(report: PositionReport): void {
-    if (report.trackId !== this.trackId || report.seekId !== this.#seekId) return;
+  /** Track milliseconds a millisecond, as last reported or, before that, as it should be. */
+  get rate(): number {
+    return this.#clock.rate ?? intendedRate(this.#intent.value);
+  }
+
+  /**
+   * Takes over a report unless it is of another playing or from before the last seek. Returns true when it was expected:
+   * the position has only moved on, or stands still.
+   */
+  report(report: PositionReport): boolean {
+    if (report.trackId !== this.trackId || report.seekId !== this.#seekId) return true;
     if (report.rate > 0) this.#hasBeenAudible = true;
-    this.#clock.report({ ...report, positionMs: report.positionMs + this.#offsetMs });
+    const ofTrack = { ...report, positionMs: report.positionMs + this.#offsetMs };
+    const isExpected = this.#clock.expects(ofTrack);
+    this.#clock.report(ofTrack);
+    return isExpected;
+  }
+
+  /**
+   * It counts as playing on at `rate` since the position of the intent was valid, without a worker. What cannot be
+   * skipped stands still.
+   */
+  runOn(rate: number): void {
+    const { positionMs, epochMs } = this.#intent.track;
+    const canSkip = [this.track, this.played].every(({ info }) => info.isSeekable && !info.isStream);
+    this.#clock.assume({ positionMs, epochMs, rate: canSkip ? rate : 0 });
+  }
+
+  /** Ends that at `epochMs`: the track is to be started from where it is then. */
+  moveOn(epochMs: number): void {
+    this.hold(epochMs);
+    this.#intent.replaceTrack({ positionMs: this.positionMs(epochMs), epochMs });
   }
 
   /** Stands still at the position of `epochMs` until the worker reports again. */
@@ -113,17 +151,17 @@ export class LoadedTrack {
   seek(positionMs: number, epochMs: number): boolean {
     if (this.track.info.isStream) return false;
     this.#seekId++;
-    this.#intent.replaceTrack({ positionMs, epochMs });
     this.#clock.jumpTo(positionMs);
     this.#fromMs = positionMs;
+    this.#intent.replaceTrack({ positionMs, epochMs });
     return true;
   }
 
   /** An end time that is not ahead of the position at `epochMs` is ignored. */
   setEnd(endMs: number | undefined, epochMs: number): void {
     const end = endAhead(endMs, this.positionMs(epochMs));
-    this.#intent.replaceTrack({ endMs: end });
     this.#clock.setEnd(end);
+    this.#intent.replaceTrack({ endMs: end });
   }
 
   /** The command that starts it on a worker, from where it is. */

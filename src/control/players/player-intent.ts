@@ -21,7 +21,7 @@ export interface PlayerIntent {
   readonly voice: VoiceIntent | undefined;
 }
 
-interface TrackIntent {
+export interface TrackIntent {
   /** With the user data of the client. */
   readonly track: Track;
   /** What plays in its place. */
@@ -30,6 +30,11 @@ interface TrackIntent {
   readonly positionMs: number;
   /** When `positionMs` was valid, Unix epoch milliseconds. */
   readonly epochMs: number;
+  /**
+   * Only in snapshots: milliseconds of track time per millisecond from then on, 0 while it stands still. A track that has
+   * not reported yet that it plays, and should, counts as playing.
+   */
+  readonly rate?: number | undefined;
   /** Milliseconds of track time at which the track ends; undefined: at its own end. */
   readonly endMs: number | undefined;
 }
@@ -40,7 +45,7 @@ export interface TrackMirror extends Mirror {
   readonly failure: string | undefined;
 }
 
-interface VoiceIntent {
+export interface VoiceIntent {
   readonly credentials: VoiceCredentials;
   /** The connection was closed, or given up: the node opens it again only when the client asks. */
   readonly isClosed: boolean;
@@ -56,7 +61,13 @@ const NEW_PLAYER: PlayerIntent = {
 
 /** Holds the intent of one player for its parts: they read and replace it here and have no copy. */
 export class IntentHolder {
+  readonly #onChanged: () => void;
   #intent = NEW_PLAYER;
+
+  /** `onChanged` is called after every change. */
+  constructor(onChanged: () => void) {
+    this.#onChanged = onChanged;
+  }
 
   get value(): PlayerIntent {
     return this.#intent;
@@ -75,11 +86,23 @@ export class IntentHolder {
 
   replace(change: Partial<PlayerIntent>): void {
     this.#intent = { ...this.#intent, ...change };
+    this.#onChanged();
+  }
+
+  /** Takes over what was stored, which is no change. */
+  restore(snapshot: PlayerIntent): void {
+    const { rate: _rate, ...track } = snapshot.track ?? {};
+    this.#intent = snapshot.track === undefined ? snapshot : { ...snapshot, track: track as TrackIntent };
   }
 
   replaceTrack(change: Partial<TrackIntent>): void {
     this.replace({ track: { ...this.track, ...change } });
   }
+}
+
+/** The rate of a track as long as nothing is known of it: 1 where it should play, 0 while paused or without voice. */
+export function intendedRate({ isPaused, voice }: PlayerIntent): number {
+  return isPaused || voice === undefined || voice.isClosed ? 0 : 1;
 }
 
 interface TrackTimes {

@@ -24,4 +24,15 @@ export interface PlayerOwner {
    * The session's memory budget, which everything that the player stores is taken from. Undefined: nothing is counted.
    */
   readonly memory?: ByteBudget | undefined;
+  /**
+   * True: the player is held, silent and without a worker, until `begin` or its first update. Only such a player can be
+   * restored. Default: false.
+   */
+  readonly isHeld?: boolean | undefined;
+  /**
+   * What the player's `snapshot` gives has changed other than by the regular progress of its track: by an update, an end,
+   * a jump of the position or a change of its rate. Several calls may come for one change, none once it is being
+   * destroyed. Called synchronously: must be cheap and must not throw. Default: nobody is told.
+   */
+  readonly onChanged?: (() => void) | undefined;
 }

@@ -63,6 +63,8 @@ interface PlayerTrackOptions {
   readonly isolate: () => boolean;
   /** A track is loaded; the client is notified next. */
   readonly onLoaded: () => void;
+  /** Its position has jumped, or its rate has changed, other than by a request. */
+  readonly onMoved: () => void;
   /** The track has ended; the client is notified next. */
   readonly onEnded: () => void;
   readonly sendEvent: (event: EventContent) => void;
@@ -130,6 +132,23 @@ export class PlayerTrack {
     this.#loaded = loaded;
     this.#options.onLoaded();
     return loaded;
+  }
+
+  /** The track of a restored intent is loaded, and counts as playing on at `rate` since then. */
+  restore(rate: number): void {
+    this.load().runOn(rate);
+  }
+
+  /** Before the restored track, if any, is started on a worker: moves it on to where it would be by now, or ends it. */
+  moveOn(): void {
+    const epochMs = this.#clock.epochMs();
+    this.#loaded?.moveOn(epochMs);
+    if (this.#loaded?.isOver(epochMs)) this.end("finished");
+  }
+
+  /** The restored track plays on: for plugins it starts, for the client it does not. */
+  tellStarted(): void {
+    if (this.#loaded !== undefined) this.#tell(this.#loaded, { type: "trackStarted" });
   }
 
   /** Plays the loaded track, if any, on a worker that does not have it. */
@@ -229,7 +248,8 @@ export class PlayerTrack {
   onPosition(report: PositionReport): void {
     const loaded = this.#loaded;
     if (loaded === undefined) return;
-    loaded.report(this.#options.intent.value.isPaused ? { ...report, rate: 0 } : report);
+    const isExpected = loaded.report(this.#options.intent.value.isPaused ? { ...report, rate: 0 } : report);
+    if (!isExpected) this.#options.onMoved();
     this.#mirrors.onPosition(loaded);
   }
 

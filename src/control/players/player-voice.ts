@@ -68,6 +68,11 @@ export class PlayerVoice {
     }
   }
 
+  /** Resolves when no connection is being opened any more, after `limitMs` at the latest. */
+  async untilOpened(limitMs: number): Promise<void> {
+    if (this.#link.kind === "connecting") await this.#atMost(this.#link.opening, limitMs);
+  }
+
   /** The player is being destroyed: notifies the client that an open connection is closed. */
   close(): void {
     this.#leave(undefined);

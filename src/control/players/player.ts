@@ -26,7 +26,7 @@ import type {
 } from "../workers/worker-handle.ts";
 import type { DeadlyTracks } from "./deadly-tracks.ts";
 import { diagnosedTrack, PlayerDiagnosis } from "./player-diagnosis.ts";
-import { IntentHolder, type PlayerIntent } from "./player-intent.ts";
+import { IntentHolder, intendedRate, type PlayerIntent } from "./player-intent.ts";
 import type { GroupOptions, MarkerRequest, OnMarker } from "./player-markers.ts";
 import { PlayerMemory, type ReservedSizes } from "./player-memory.ts";
 import type { PlayerOverview } from "./player-overview.ts";
@@ -43,6 +43,8 @@ import { voiceRegion } from "./voice-region.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
+/** How long `begin` waits for the voice connection. */
+const BEGIN_MS_MAX = 10_000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_MAX = 2;
 
@@ -72,7 +74,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   readonly #clock: Clock;
   readonly #memory: PlayerMemory;
   readonly owner: Owner;
-  readonly #intent = new IntentHolder();
+  readonly #intent = new IntentHolder(() => this.#onChanged());
   readonly #track: PlayerTrack;
   readonly #voice: PlayerVoice;
   readonly #diagnosis: PlayerDiagnosis;
@@ -80,6 +82,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   readonly #trackChecks: TrackChecks;
   readonly #destruction = new AbortController();
   #destroyed: Promise<void> | undefined;
+  #isHeld: boolean;
   #handle: WorkerHandle | undefined;
   /** A track has been admitted and starts as soon as its update has been applied. */
   #isStarting = false;
@@ -89,6 +92,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   constructor(options: PlayerOptions) {
     this.#memory = new PlayerMemory(options.memory);
     this.guildId = options.guildId;
+    this.#isHeld = options.isHeld ?? false;
     this.#options = options;
     this.#sink = options.sink;
     this.#clock = options.clock;
@@ -121,6 +125,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       worker: () => this.#handle,
       isolate: () => options.workers.isolate(this),
       onLoaded: () => options.updateTimer.start(this),
+      onMoved: () => this.#onChanged(),
       onEnded: () => this.#onTrackEnded(),
       sendEvent: (event) => this.#sendEvent(event),
       onTrackEvent: options.onTrackEvent,
@@ -134,7 +139,11 @@ export class Player implements PooledPlayer, UpdateTarget {
       onClosed: (code, reason, isByRemote) => this.#onVoiceClosed(code, reason, isByRemote),
       onReady: () => this.sendPlayerUpdate(),
     });
-    options.workers.attach(this);
+    if (!this.#isHeld) options.workers.attach(this);
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
   }
 
   get isPlaying(): boolean {
@@ -159,6 +168,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const isOver = (): boolean => playId !== undefined && this.#track.playing?.playId !== playId;
     try {
       await this.#updates.run(async () => {
+        this.#endHold();
         if (!isOver()) await this.#apply(update, { reserved, isReplacing });
       });
     } finally {
@@ -219,33 +229,35 @@ export class Player implements PooledPlayer, UpdateTarget {
 
   skip(): Promise<void> {
     return this.#updates.run(async () => {
+      this.#endHold();
       if (this.#track.loaded !== undefined) this.#track.stop("finished");
     });
   }
 
-  /** The intent, with the track's position of this moment. */
   snapshot(): PlayerIntent {
     const { loaded } = this.#track;
     if (loaded === undefined) return this.#intent.value;
     const epochMs = this.#clock.epochMs();
     const { track } = this.#intent;
-    return { ...this.#intent.value, track: { ...track, positionMs: loaded.positionMs(epochMs), epochMs } };
+    const { rate } = loaded;
+    return { ...this.#intent.value, track: { ...track, positionMs: loaded.positionMs(epochMs), epochMs, rate } };
   }
 
-  /**
-   * Makes this player, to which nothing has been sent so far, do what another one did when it gave `snapshot`. The
-   * track continues at its position then; the client gets no message. Throws `memory-exhausted`.
-   */
   restore(snapshot: PlayerIntent): void {
-    if (!this.#intent.isNew || !this.isUnused) throw new Error("only a new player can be restored");
+    if (!this.#isHeld || !this.#intent.isNew || !this.isUnused)
+      throw new Error("only a new player that is held can be restored");
     this.#memory.keepAll(snapshot);
     this.#updates.markUsed();
-    this.#intent.replace(snapshot);
-    if (snapshot.track !== undefined) this.#track.load();
-    if (this.#handle === undefined) return;
-    this.#send({ type: "setVolume", volume: snapshot.volume });
-    this.#send({ type: "setFilters", filters: snapshot.filters });
-    this.#startRequested(this.#handle);
+    this.#intent.restore(snapshot);
+    const { track } = snapshot;
+    const intended = intendedRate(snapshot);
+    // Without voice nothing plays, whatever was reported last.
+    if (track !== undefined) this.#track.restore(intended === 0 ? 0 : (track.rate ?? intended));
+  }
+
+  async begin(): Promise<void> {
+    this.#endHold();
+    await this.#voice.untilOpened(BEGIN_MS_MAX);
   }
 
   frameMinute(minute: number): FrameMinute | undefined {
@@ -306,6 +318,19 @@ export class Player implements PooledPlayer, UpdateTarget {
     if (this.#track.loaded === undefined) return;
     if (report.rate > 0) this.#diagnosis.endLoss();
     this.#track.onPosition(report);
+  }
+
+  /** A held player gets its worker, which connects its voice and plays its track on, unless that is over by now. */
+  #endHold(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#track.moveOn();
+    this.#options.workers.attach(this);
+    this.#track.tellStarted();
+  }
+
+  #onChanged(): void {
+    if (!this.#destruction.signal.aborted) this.#options.onChanged?.();
   }
 
   /** Everything that can be refused comes first; nothing after that fails. */
@@ -458,6 +483,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     this.#destruction.abort(reason);
     const handle = this.#handle;
     this.#handle = undefined;
+    this.#isHeld = false;
     // First of all: whatever fails below, nothing plays on.
     const gone = handle
       ?.request({ type: "destroyPlayer" }, { timeoutMs: DESTROY_TIMEOUT_MS })

@@ -28,6 +28,7 @@ import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
+import type { Dialect } from "../sessions/dialect.ts";
 import { Authentication, type Recognition } from "./authentication.ts";
 import { type ConnectionState, Connections } from "./connections.ts";
 import { inboundConnectionOf, paceConnections } from "./inbound-connection.ts";
@@ -72,6 +73,7 @@ export class Api {
   readonly #endpoint: WebSocketEndpoint;
   readonly #connections: Connections;
   readonly #tls: TlsListener | undefined;
+  readonly #v3Protocol: Dialect;
 
   constructor(options: ApiOptions) {
     const authentication = new Authentication(options);
@@ -90,7 +92,9 @@ export class Api {
         ? recognition.then((later) => noted(later, asker))
         : noted(recognition, asker);
     };
-    const protocols = [V4_PROTOCOL, createV3Protocol(options)];
+    const v3Protocol = createV3Protocol(options);
+    this.#v3Protocol = v3Protocol;
+    const protocols = [V4_PROTOCOL, v3Protocol];
     const isCurrent = (identity: Identity) => options.keys.isCurrent(identity);
     const endpoint = new WebSocketEndpoint({ ...options, recognize, isCurrent, protocols });
     const upgrades = [endpoint, ...(options.dashboard?.upgrades ?? [])];
@@ -164,6 +168,11 @@ export class Api {
   /** The number of client connections in each state; those of their WebSockets are `upgraded`. */
   connectionCounts(): Readonly<Record<ConnectionState, number>> {
     return this.#connections.counts();
+  }
+
+  /** How messages are written for clients of that version. */
+  dialectOf(version: Dialect["version"]): Dialect {
+    return version === "3" ? this.#v3Protocol : V4_PROTOCOL;
   }
 
   /** Stops listening and ends open connections. Close the sessions first: their sockets end with 1001 then. */

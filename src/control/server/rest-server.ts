@@ -43,7 +43,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 };
 
 interface RestServerOptions {
-  readonly context: Pick<ApiContext, "clock" | "logger" | "slicer">;
+  readonly context: Pick<ApiContext, "clock" | "logger" | "slicer" | "written">;
   readonly connections: Pick<Connections, "whenAnswered">;
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   /** Resolves when the client, or that session, has been sent its first message; undefined: nothing to wait for. */
@@ -226,6 +226,9 @@ function serveAt(
       if (ready !== undefined) await ready;
       const identity = identities.get(request.raw) ?? NOBODY;
       const answer = await route.handle(restRequest(request, reply, { identity, segments }));
+      // What is answered outlives the process.
+      const written = request.method === "GET" ? undefined : context.written();
+      if (written !== undefined) await written;
       if (answer.logged !== undefined) logged.set(request.raw, answer.logged);
       const account = accountFor(identity, request.ip);
       return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });

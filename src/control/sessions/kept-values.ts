@@ -6,13 +6,29 @@ import type { ByteBudget } from "../../lib/byte-budget.ts";
 /** For the maps and names of a value. */
 const VALUE_SIZE_BYTES = 200;
 
+export interface KeptValue {
+  readonly guildId: string;
+  readonly plugin: string;
+  readonly json: string;
+}
+
 export class KeptValues {
   readonly #memory: ByteBudget;
+  readonly #onChanged: (guildId: string, plugin: string) => void;
   /** JSON by plugin, by guild. */
   readonly #byGuild = new Map<string, Map<string, string>>();
 
-  constructor(memory: ByteBudget) {
+  /** `onChanged`: a value was set or removed. */
+  constructor(memory: ByteBudget, onChanged: (guildId: string, plugin: string) => void = () => undefined) {
     this.#memory = memory;
+    this.#onChanged = onChanged;
+  }
+
+  /** All of them. */
+  *list(): Iterable<KeptValue> {
+    for (const [guildId, ofGuild] of this.#byGuild) {
+      for (const [plugin, json] of ofGuild) yield { guildId, plugin, json };
+    }
   }
 
   get(guildId: string, plugin: string): string | undefined {
@@ -29,6 +45,7 @@ export class KeptValues {
     else ofGuild.set(plugin, json);
     if (ofGuild.size === 0) this.#byGuild.delete(guildId);
     else this.#byGuild.set(guildId, ofGuild);
+    this.#onChanged(guildId, plugin);
   }
 
   /** Removes all of a guild. */

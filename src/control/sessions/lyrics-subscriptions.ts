@@ -19,6 +19,8 @@ import type { Sessions } from "./sessions.ts";
 const TIMED_LINES_MAX = 1000;
 /** For the objects of a line. */
 const LINE_SIZE_BYTES = 200;
+/** Under which a subscription is kept beside the values of plugins, whose names do not start like this. */
+const KEPT_NAME = "@lyrics";
 
 interface LyricsSubscriptionsOptions {
   readonly sessions: Pick<Sessions, "get">;
@@ -58,17 +60,38 @@ export class LyricsSubscriptions {
 
   /** Sends the lyrics of what the player plays now, and of each track that it plays later. Replaces the last one. */
   subscribe(session: Session, player: SessionPlayer, { isSourceSkipped }: Pick<Subscription, "isSourceSkipped">): void {
-    this.unsubscribe(player);
-    const subscription = { session, player, isSourceSkipped, loading: new AbortController(), sizeBytes: 0 };
-    this.#byPlayer.set(player, subscription);
+    this.unsubscribe(session, player);
+    session.kept.set(player.guildId, KEPT_NAME, JSON.stringify({ isSourceSkipped }));
+    const subscription = this.#add(session, player, { isSourceSkipped });
     const { playing } = player.state;
     if (playing !== undefined) void this.#send(subscription, playing.track);
   }
 
+  /** Follows the players of a restored session that were subscribed, from the next start of a track on. */
+  restore(session: Session): void {
+    for (const { guildId, plugin, json } of session.kept.list()) {
+      const player = session.players.get(guildId);
+      if (plugin !== KEPT_NAME || player === undefined) continue;
+      const { isSourceSkipped } = JSON.parse(json) as Pick<Subscription, "isSourceSkipped">; // as `subscribe` wrote it
+      this.#add(session, player, { isSourceSkipped });
+    }
+  }
+
+  #add(
+    session: Session,
+    player: SessionPlayer,
+    { isSourceSkipped }: Pick<Subscription, "isSourceSkipped">,
+  ): Subscription {
+    const subscription = { session, player, isSourceSkipped, loading: new AbortController(), sizeBytes: 0 };
+    this.#byPlayer.set(player, subscription);
+    return subscription;
+  }
+
   /** Sends nothing more; without any effect where there is no subscription. */
-  unsubscribe(player: SessionPlayer): void {
+  unsubscribe(session: Session, player: SessionPlayer): void {
     const subscription = this.#byPlayer.get(player);
     if (subscription === undefined) return;
+    session.kept.set(player.guildId, KEPT_NAME, undefined);
     this.#byPlayer.delete(player);
     end(subscription);
     player.setMarkers(LYRICS_GROUP, [], () => undefined);

@@ -17,10 +17,19 @@ export interface QueuedMessage {
   /** Messages with an equal topic supersede each other when the queue is full: the guild and type, or the op. */
   readonly topic: string;
   readonly text: string;
+  /** Its place among the messages that have waited for this client; undefined: it has not waited. */
+  readonly number?: number | undefined;
+}
+
+/** Follows which messages wait. */
+interface QueueRecorder {
+  onQueued(message: QueuedMessage): void;
+  onDropped(message: QueuedMessage): void;
 }
 
 export class ResumeQueue {
   readonly #memory: ByteBudget | undefined;
+  readonly #recorder: QueueRecorder | undefined;
   #messages: QueuedMessage[] = [];
   #sizeBytes = 0;
   /** Raised when thinning did not help, so that a queue that must be long is not thinned at every message. */
@@ -29,8 +38,14 @@ export class ResumeQueue {
   #droppedCount = 0;
 
   /** Buffered messages are taken from `memory`. */
-  constructor(memory?: ByteBudget) {
+  constructor(memory?: ByteBudget, recorder?: QueueRecorder) {
     this.#memory = memory;
+    this.#recorder = recorder;
+  }
+
+  /** Those that wait, oldest first. */
+  get messages(): readonly QueuedMessage[] {
+    return this.#messages;
   }
 
   /** The number of messages dropped so far. */
@@ -43,6 +58,7 @@ export class ResumeQueue {
     while (this.#memory?.hasCapacity(sizeBytes) === false) {
       if (this.#messages.length === 0) {
         this.#droppedCount++;
+        this.#recorder?.onDropped(message);
         return;
       }
       this.#dropHalf();
@@ -50,10 +66,11 @@ export class ResumeQueue {
     this.#memory?.take(sizeBytes, "a message");
     this.#messages.push(message);
     this.#sizeBytes += sizeBytes;
+    this.#recorder?.onQueued(message);
     if (this.#messages.length > this.#countMax || this.#sizeBytes > this.#sizeMaxBytes) this.#thin();
   }
 
-  /** All messages, oldest first; the queue is empty afterwards. */
+  /** All messages, oldest first; the queue is empty afterwards. They do not count as dropped. */
   drain(): readonly QueuedMessage[] {
     const messages = this.#messages;
     this.#replace([]);
@@ -61,9 +78,7 @@ export class ResumeQueue {
   }
 
   #dropHalf(): void {
-    const before = this.#messages;
-    this.#replace(before.slice(Math.ceil(before.length / 2)));
-    this.#droppedCount += before.length - this.#messages.length;
+    this.#drop(this.#messages.slice(Math.ceil(this.#messages.length / 2)));
   }
 
   #thin(): void {
@@ -71,11 +86,20 @@ export class ResumeQueue {
     const newest = new Map(before.map((message) => [message.topic, message]));
     const isNewest = (message: QueuedMessage): boolean => newest.get(message.topic) === message;
     const middle = before.length / 2;
-    this.#replace(before.filter((message, index) => index >= middle || isNewest(message)));
-    if (this.#sizeBytes > this.#sizeMaxBytes) this.#replace(before.filter(isNewest));
-    this.#droppedCount += before.length - this.#messages.length;
+    this.#drop(before.filter((message, index) => index >= middle || isNewest(message)));
+    if (this.#sizeBytes > this.#sizeMaxBytes) this.#drop(this.#messages.filter(isNewest));
     this.#countMax = Math.max(QUEUE_COUNT_MAX, newest.size * 4);
     this.#sizeMaxBytes = Math.max(QUEUE_SIZE_MAX_BYTES, this.#sizeBytes * 2);
+  }
+
+  /** Drops all but `left`, which are some of the messages. */
+  #drop(left: QueuedMessage[]): void {
+    const before = this.#messages;
+    this.#replace(left);
+    this.#droppedCount += before.length - left.length;
+    if (this.#recorder === undefined) return;
+    const retained = new Set(left);
+    for (const message of before) if (!retained.has(message)) this.#recorder.onDropped(message);
   }
 
   #replace(messages: QueuedMessage[]): void {

@@ -2,6 +2,7 @@
 
 import type { OwnPlayerState } from "../../bridge/plugin-players.ts";
 import type { FrameMinute } from "../../bridge/worker-report.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
 import type { GroupOptions, MarkerRequest, OnMarker } from "../players/player-markers.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
 import type { PlayerOwner } from "../players/player-owner.ts";
@@ -16,6 +17,28 @@ export interface SessionPlayer {
   readonly isPlaying: boolean;
   /** No update has been carried out so far, and none is waiting. */
   readonly isUnused: boolean;
+  /**
+   * It was made held (`PlayerOwner.isHeld`), and has not begun: it is silent and has no worker. Updates, skips and `begin`
+   * end that.
+   */
+  readonly isHeld: boolean;
+  /**
+   * What has been asked for, with the position of the track at this moment: enough for `restore`, also in another process.
+   * Plain data that does not change any more. Secret: it holds voice credentials and user data.
+   */
+  snapshot(): PlayerIntent;
+  /**
+   * Makes a held player, to which nothing was sent so far, the one that gave `snapshot`. Its track moves on to where it
+   * would be by now, unless it is paused, a stream, or without a voice connection. The client is sent nothing. Throws
+   * `memory-exhausted`, and the player is then still new.
+   */
+  restore(snapshot: PlayerIntent): void;
+  /**
+   * Gives a held player its worker: voice connects again and the track plays on, or has ended by now, which the client is
+   * told as its end ("finished"). Needs no admission. Resolves once voice is connected or has failed, after 10 s at the
+   * latest, and at once without voice; never rejects. What is not held stays as it is.
+   */
+  begin(): Promise<void>;
   /**
    * Applies one update in the order of protocol-v4.md section 2.7, after those before it; resolves when the answer may
    * be sent. An update that is refused changes

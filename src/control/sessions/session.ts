@@ -17,6 +17,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
 import type { Logger } from "../../log/log.ts";
 import type { SessionEvent } from "../../plugin-api/plugin.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
 import type { EventSink } from "../players/player-owner.ts";
 import type { PlayerUpdate } from "../players/player-update.ts";
 import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
@@ -28,6 +29,7 @@ import { KeptValues } from "./kept-values.ts";
 import type { SessionMemory } from "./memory-shares.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
+import { NO_RECORDER, type SessionRecorder } from "./session-recorder.ts";
 
 const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
@@ -88,6 +90,10 @@ interface SessionOptions {
   readonly account: string;
   /** Default: not resuming, 60 s, no resume key. */
   readonly settings?: SessionSettings | undefined;
+  /** Of a session of an earlier process. Default: nothing is left of it. */
+  readonly left?: LeftOver | undefined;
+  /** Default: nothing outlives the process. */
+  readonly recorder?: SessionRecorder | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createPlayer: CreatePlayer;
@@ -104,6 +110,14 @@ interface SessionOptions {
   readonly onDestroyed: (session: Session) => void;
 }
 
+/** What an earlier process has left of a session whose client is away. */
+export interface LeftOver {
+  /** How long it still waits for its client, in milliseconds. */
+  readonly waitMs: number;
+  /** What waits for the client, oldest first, with ascending numbers. */
+  readonly messages: readonly (QueuedMessage & { readonly number: number })[];
+}
+
 /** The settings of a client; `undefined` leaves one unchanged. */
 export interface SessionSettings {
   readonly resuming?: boolean | undefined;
@@ -112,6 +126,8 @@ export interface SessionSettings {
   /** The name under which a v3 client resumes; null for none. */
   readonly resumeKey?: string | null | undefined;
 }
+
+type Waiting = Pick<LeftOver, "waitMs"> & { readonly messages: readonly QueuedMessage[] };
 
 type State =
   | { readonly kind: "connected"; readonly socket: SessionSocket; readonly unsent: QueuedMessage[] }
@@ -145,6 +161,8 @@ export class Session implements EventSink {
   #connection: SessionConnection | undefined;
   /** Of the messages that the operating system has not taken. */
   readonly #unsentBytes: BufferedBytes;
+  readonly #recorder: SessionRecorder;
+  #messageNumber = 0;
 
   /** Without a socket the client is away, and the session waits for it. */
   constructor(options: SessionOptions, socket: SessionSocket | undefined) {
@@ -155,10 +173,13 @@ export class Session implements EventSink {
     this.owner = options.owner;
     this.account = options.account;
     this.#options = options;
-    this.kept = new KeptValues(options.memory.stored);
+    this.#recorder = options.recorder ?? NO_RECORDER;
+    this.kept = new KeptValues(options.memory.stored, (guildId, plugin) =>
+      this.#recorder.onKept(this, guildId, plugin),
+    );
     this.#unsentBytes = new BufferedBytes(options.memory.buffered);
-    this.configure(options.settings ?? {});
-    this.#state = socket === undefined ? this.#waitingWith([]) : { kind: "connected", socket, unsent: [] };
+    this.#set(options.settings ?? {});
+    this.#state = socket === undefined ? this.#waitingWith(options.left) : { kind: "connected", socket, unsent: [] };
     this.#statsTimer = this.#scheduleStats();
     if (socket === undefined) return;
     this.#connection = this.#connectionOf(socket, { isResumed: false });
@@ -196,6 +217,21 @@ export class Session implements EventSink {
     return this.#resumeKey;
   }
 
+  /** It would wait for its client, which makes it worth storing. */
+  get isLasting(): boolean {
+    return this.#isResuming && this.#timeoutMs > 0 && this.#state.kind !== "destroyed";
+  }
+
+  /** How long it still waits for its client, in milliseconds; undefined while the client is there. */
+  get waitMs(): number | undefined {
+    return this.#state.kind === "waiting" ? this.#state.deadlineMs - this.#options.clock.now() : undefined;
+  }
+
+  /** What waits for the client, oldest first; empty while it is there. */
+  get waitingMessages(): readonly QueuedMessage[] {
+    return this.#state.kind === "waiting" ? this.#state.queue.messages : [];
+  }
+
   /** The budget of its players and buffered messages. */
   get memory(): ByteBudget {
     return this.#options.memory.stored;
@@ -217,7 +253,12 @@ export class Session implements EventSink {
   }
 
   /** Takes effect at the next loss of the client. */
-  configure({ resuming, timeout, resumeKey }: SessionSettings): void {
+  configure(settings: SessionSettings): void {
+    this.#set(settings);
+    this.#recorder.onSession(this);
+  }
+
+  #set({ resuming, timeout, resumeKey }: SessionSettings): void {
     if (resumeKey !== undefined) this.#resumeKey = resumeKey;
     if (resuming !== undefined) this.#isResuming = resuming;
     if (timeout !== undefined) this.#timeout = timeout;
@@ -255,6 +296,7 @@ export class Session implements EventSink {
     const player = this.#players.get(guildId);
     if (player === undefined) return this.#leaving.get(guildId);
     this.#players.delete(guildId);
+    this.#recorder.onPlayer(this, guildId);
     // A client may set values before its first update, which may fail.
     if (!player.isUnused) this.kept.drop(guildId);
     const leaving = this.#destroyPlayer(player).finally(() => {
@@ -269,7 +311,7 @@ export class Session implements EventSink {
     const state = this.#state;
     if (state.kind === "destroyed") return;
     if (state.kind === "waiting") {
-      if (message.op !== "playerUpdate") state.queue.push(this.#queued(message));
+      if (message.op !== "playerUpdate") state.queue.push(this.#waitingMessage(this.#queued(message)));
       return;
     }
     this.#write(state, this.#queued(message));
@@ -290,6 +332,7 @@ export class Session implements EventSink {
     this.#connection = this.#connectionOf(socket, { isResumed: true });
     if (queue.droppedCount > 0)
       this.#logger.warn("resume queue full: older messages for the client were dropped", { count: queue.droppedCount });
+    this.#recorder.onSession(this);
     this.send({ op: "ready", resumed: true, sessionId: this.id });
     for (const message of queue.drain()) this.#resend(message);
     for (const player of this.#players.values()) player.sendPlayerUpdate();
@@ -305,7 +348,8 @@ export class Session implements EventSink {
       this.destroy();
       return;
     }
-    this.#state = this.#waitingWith(unsent);
+    this.#state = this.#waitingWith({ waitMs: this.#timeoutMs, messages: unsent });
+    this.#recorder.onSession(this);
     this.#options.onWaiting(this);
   }
 
@@ -321,6 +365,7 @@ export class Session implements EventSink {
     if (this.#state.kind === "destroyed") return;
     if (this.#state.kind === "waiting") this.#state.timer.cancel();
     this.#state = { kind: "destroyed" };
+    this.#recorder.onEnded(this);
     this.#statsTimer.cancel();
     this.#endings = new Promise((resolve) => this.#endPlayers(resolve));
     void this.playersGone().then(() => this.#options.memory.close());
@@ -348,10 +393,37 @@ export class Session implements EventSink {
       throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
     }
     this.#options.checkPlayerCount();
+    return this.#addPlayer(this.#newPlayer(guildId, { isHeld: false }));
+  }
+
+  /**
+   * Makes a player of an earlier process again. It is silent until its `begin`, and nothing is sent to the client.
+   * Throws `memory-exhausted`, and there is no such player.
+   */
+  restorePlayer(guildId: string, snapshot: PlayerIntent): SessionPlayer {
+    const player = this.#newPlayer(guildId, { isHeld: true });
+    try {
+      player.restore(snapshot);
+    } catch (error) {
+      void this.#destroyPlayer(player);
+      throw error;
+    }
+    return this.#addPlayer(player);
+  }
+
+  #newPlayer(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
     const { userId, id: sessionId, account, memory } = this;
-    const player = this.#options.createPlayer({ guildId, userId, sessionId, account, sink: this, memory });
+    const onChanged = (): void => this.#recorder.onPlayer(this, guildId);
+    return this.#options.createPlayer({
+      ...{ guildId, userId, sessionId, account, memory, isHeld, onChanged },
+      sink: this,
+    });
+  }
+
+  #addPlayer(player: SessionPlayer): SessionPlayer {
+    const { guildId } = player;
     this.#players.set(guildId, player);
-    this.#options.onEvent?.({ type: "playerCreated", sessionId, guildId });
+    this.#options.onEvent?.({ type: "playerCreated", sessionId: this.id, guildId });
     return player;
   }
 
@@ -366,7 +438,7 @@ export class Session implements EventSink {
   /** Sends a buffered message on the new socket, or returns it to the queue if that one is lost already. */
   #resend(message: QueuedMessage): void {
     if (this.#state.kind === "connected") this.#write(this.#state, message);
-    else if (this.#state.kind === "waiting") this.#state.queue.push(message);
+    else if (this.#state.kind === "waiting") this.#state.queue.push(this.#waitingMessage(message));
   }
 
   /**
@@ -381,6 +453,7 @@ export class Session implements EventSink {
       // Sends complete in order. After an error no more are taken; the rest waits for the close event.
       if (error !== undefined && error !== null) return;
       state.unsent.shift();
+      if (message.number !== undefined) this.#recorder.onMessageGone(this, message.number);
       if (this.#state === state) this.#unsentBytes.change(this.#unsentBytes.sizeBytes - text.length);
     });
     if (!hasMemory && this.#state === state && this.#unsentBytes.sizeBytes > 0) this.#dropSlowClient(state.socket);
@@ -411,11 +484,23 @@ export class Session implements EventSink {
   }
 
   /** Waits for the client from now on, with these messages for it. */
-  #waitingWith(unsent: readonly QueuedMessage[]): State {
-    const queue = new ResumeQueue(this.memory);
-    for (const message of unsent) if (isRetained(message)) queue.push(message);
-    const deadlineMs = this.#options.clock.now() + this.#timeoutMs;
+  #waitingWith({ waitMs, messages }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): State {
+    const queue = new ResumeQueue(this.memory, {
+      onQueued: (message) => this.#recorder.onMessage(this, message),
+      onDropped: ({ number }) => {
+        if (number !== undefined) this.#recorder.onMessageGone(this, number);
+      },
+    });
+    for (const message of messages) if (isRetained(message)) queue.push(this.#waitingMessage(message));
+    const deadlineMs = this.#options.clock.now() + waitMs;
     return { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
+  }
+
+  /** One that has waited before has its number. */
+  #waitingMessage(message: QueuedMessage): QueuedMessage {
+    const { number = this.#messageNumber + 1 } = message;
+    this.#messageNumber = Math.max(this.#messageNumber, number);
+    return { ...message, number };
   }
 
   #waitUntil(deadlineMs: number): Timer {

@@ -16,8 +16,9 @@ import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { MemoryShares } from "./memory-shares.ts";
-import { Session, type SessionSettings, type SessionSocket, sessionEvent } from "./session.ts";
+import { type LeftOver, Session, type SessionSettings, type SessionSocket, sessionEvent } from "./session.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
+import type { SessionRecorder } from "./session-recorder.ts";
 
 const ID_LENGTH = 16;
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -47,6 +48,8 @@ export interface SessionsOptions {
   readonly createPlayer: CreatePlayer;
   /** How many sessions and players the owner of that name may have; undefined names the password. */
   readonly limitsOf: (owner: string | undefined) => Pick<Limits, "sessions" | "players">;
+  /** Told of all that is to outlive the process. Default: nothing is. */
+  readonly recorder?: SessionRecorder | undefined;
   /** A client has connected, so players may follow soon. */
   readonly onOpened?: () => void;
   /** Something has happened to a session, or to whether a player is there. `owner`: its client. Default: nobody is told. */
@@ -71,6 +74,7 @@ interface NewSession {
   readonly client: SessionClient;
   readonly socket: SessionSocket | undefined;
   readonly settings?: SessionSettings;
+  readonly left?: LeftOver;
 }
 
 /** One for the node. Bounds what sessions may have together: players, memory, and how many may wait. */
@@ -100,23 +104,29 @@ export class Sessions {
   }
 
   /**
-   * Opens a session of an earlier process, under its id and with its settings: it waits for its client as if the socket
-   * had just been lost, and ends after its timeout. The bounds of waiting sessions apply.
+   * Opens a session of an earlier process, under its id, with its settings and with what was left of it: it waits for
+   * its client. The bounds of waiting sessions apply.
    * @throws NodeError "memory-exhausted"
    */
-  openWaiting(id: string, client: SessionClient, settings: SessionSettings): Session {
+  openWaiting(
+    id: string,
+    client: SessionClient,
+    { settings, left }: Required<Pick<NewSession, "settings" | "left">>,
+  ): Session {
     if (this.#sessions.has(id)) throw new Error(`there is a session ${id} already`);
-    const session = this.#add({ id, client, socket: undefined, settings });
+    const session = this.#add({ id, client, socket: undefined, settings, left });
     this.#onWaiting(session);
     return session;
   }
 
-  #add({ id, client, socket, settings }: NewSession): Session {
+  #add({ id, client, socket, settings, left }: NewSession): Session {
     const session = new Session(
       {
         ...client,
         id,
         settings,
+        left,
+        recorder: this.#options.recorder,
         clock: this.#options.clock,
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
@@ -152,7 +162,7 @@ export class Sessions {
     owner,
     account,
   }: Pick<SessionClient, "owner" | "account">): "available" | "limit" | "draining" | "memory" {
-    if (this.#isDraining) return "draining";
+    if (this.#isDraining || this.#isClosed) return "draining";
     if (!this.#memory.hasCapacity(account)) return "memory";
     const { sessions: countMax } = this.#options.limitsOf(owner);
     if (countMax === Number.POSITIVE_INFINITY) return "available";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { takeServiceManager } from "../../../src/config/service-variables.ts";
+import { stateDirectoryOf, takeServiceManager } from "../../../src/config/service-variables.ts";
 
 test("a service manager is found by its socket, and its variables are removed from the environment", () => {
   const env = { NOTIFY_SOCKET: "/run/x", WATCHDOG_USEC: "30000000", WATCHDOG_PID: "7", PATH: "/bin", OTHER: "stays" };
@@ -19,4 +19,9 @@ test.each([
 
 test.each([{}, { NOTIFY_SOCKET: "" }])("there is no service manager without a socket: %j", (env) => {
   expect(takeServiceManager({ ...env, WATCHDOG_USEC: "30000000" }, 7)).toBeUndefined();
+});
+
+test("the state directory is the first that a service manager names", () => {
+  expect(stateDirectoryOf({ STATE_DIRECTORY: "/var/lib/tonearm:/var/lib/other" })).toBe("/var/lib/tonearm");
+  expect([stateDirectoryOf({}), stateDirectoryOf({ STATE_DIRECTORY: "" })]).toEqual([undefined, undefined]);
 });

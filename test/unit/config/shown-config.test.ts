@@ -30,6 +30,7 @@ const SHOWN_TEXTS = [
   "tonearm.local.roots",
   "tonearm.pluginDataPath",
   "tonearm.routePlanner.sources",
+  "tonearm.state.path",
 ];
 
 function load(options: { args?: readonly string[]; env?: Record<string, string>; file?: string }): LoadedConfig {

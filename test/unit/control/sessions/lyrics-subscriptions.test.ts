@@ -99,12 +99,12 @@ test("lyrics that come when another track plays are not sent, and are not waited
 test("a subscription that is ended sends nothing more, and its markers are gone", async () => {
   await watched.play(TRACK);
   await subscribe();
-  subscriptions.unsubscribe(watched.player);
+  subscriptions.unsubscribe(watched.session, watched.player);
   expect(watched.markers).toEqual([]);
   await watched.play(TRACK);
   await settle();
   expect(asked).toHaveLength(1);
-  subscriptions.unsubscribe(watched.player);
+  subscriptions.unsubscribe(watched.session, watched.player);
 });
 
 test("subscribing twice sends each line once", async () => {

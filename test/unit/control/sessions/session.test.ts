@@ -275,9 +275,11 @@ describe("a session without a socket", () => {
     account: "address test",
   };
   const SETTINGS = { resuming: true, timeout: 10, resumeKey: "x" };
+  const NOTHING = { waitMs: 10_000, messages: [] };
+  const LEFT = { settings: SETTINGS, left: NOTHING };
 
   beforeEach(() => {
-    session = sessions.openWaiting("a1b2c3d4e5f6g7h8", CLIENT, SETTINGS);
+    session = sessions.openWaiting("a1b2c3d4e5f6g7h8", CLIENT, LEFT);
   });
 
   test("a session without a socket waits with its id and settings, and is hidden from REST and stats", async () => {
@@ -343,22 +345,26 @@ describe("a session without a socket", () => {
   });
 
   test("a session without a socket ends another under its resume key, and counts as a waiting one", () => {
-    const later = sessions.openWaiting("second", CLIENT, SETTINGS);
+    const later = sessions.openWaiting("second", CLIENT, LEFT);
     expect([session.isWaiting, later.isWaiting]).toEqual([false, true]);
     const many = Array.from({ length: 1200 }, (_, index) =>
-      sessions.openWaiting(`many${index}`, { ...CLIENT, userId: "3" }, { resuming: true, timeout: 60 }),
+      sessions.openWaiting(
+        `many${index}`,
+        { ...CLIENT, userId: "3" },
+        { settings: { resuming: true, timeout: 60 }, left: NOTHING },
+      ),
     );
     expect(many.filter(({ isWaiting }) => isWaiting)).toHaveLength(999);
     expect([later.isWaiting, many[0]?.isWaiting, many.at(-1)?.isWaiting]).toEqual([true, false, true]);
   });
 
   test("a session without a socket needs an id that no other session has", () => {
-    expect(() => sessions.openWaiting(session.id, CLIENT, SETTINGS)).toThrow("there is a session");
+    expect(() => sessions.openWaiting(session.id, CLIENT, LEFT)).toThrow("there is a session");
   });
 
   test("a session without a socket ends immediately when the node is closed", async () => {
     await sessions.close();
-    expect(sessions.openWaiting("late", CLIENT, SETTINGS).isWaiting).toBe(false);
+    expect(sessions.openWaiting("late", CLIENT, LEFT).isWaiting).toBe(false);
     expect(sessions.all()).toEqual([]);
   });
 });

@@ -1,0 +1,139 @@
+// All that outlives the process, as node.ts uses it: what was left is restored before the node listens, players go on
+// when it does, and from then on every change is written. Main thread; one for the node.
+
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log/log.ts";
+import type { OpenedState, SetAside, StateStore } from "../../state/state-store.ts";
+import type { Session } from "../sessions/session.ts";
+import type { SessionPlayer } from "../sessions/session-player.ts";
+import { NO_RECORDER, type SessionRecorder } from "../sessions/session-recorder.ts";
+import { type ReadRecords, readRecords } from "./read-records.ts";
+import { beginPlayers, type RestoreOptions, restoreSessions } from "./restore-sessions.ts";
+import { StateRecorder } from "./state-recorder.ts";
+import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
+import { StateWriter } from "./state-writer.ts";
+
+interface NodeStateOptions {
+  /** Undefined: the configuration has switched it off. */
+  readonly opened: OpenedState | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The parts that there are while a store is open. */
+interface Recording {
+  readonly store: StateStore;
+  readonly writer: StateWriter;
+  readonly recorder: StateRecorder;
+}
+
+export class NodeState {
+  readonly #options: NodeStateOptions;
+  readonly #recording: Recording | undefined;
+  readonly #stopping = new AbortController();
+  #setAside: SetAside | undefined;
+  #restored: RestoredCounts = { sessions: 0, players: 0 };
+  #held: readonly SessionPlayer[] = [];
+
+  constructor(options: NodeStateOptions) {
+    this.#options = options;
+    const { opened, clock, logger } = options;
+    if (opened?.kind !== "open") return;
+    const { store } = opened;
+    this.#setAside = opened.setAside;
+    const onEmptied = (): void => recorder.markAll();
+    const writer = new StateWriter({ store, clock, logger, onEmptied });
+    const recorder = new StateRecorder({ writer, clock });
+    this.#recording = { store, writer, recorder };
+  }
+
+  /** What sessions tell of their changes to. */
+  get recorder(): SessionRecorder {
+    return this.#recording?.recorder ?? NO_RECORDER;
+  }
+
+  /** See `StateWriter.written`. */
+  written(): Promise<void> | undefined {
+    return this.#recording?.writer.written();
+  }
+
+  /**
+   * Opens the sessions that were left, before the first client comes; `onSession` is called with each. State that cannot
+   * be read is set aside whole. Never rejects.
+   */
+  async restore(
+    options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">,
+    onSession: (session: Session) => void,
+  ): Promise<void> {
+    const recording = this.#recording;
+    if (recording === undefined) return;
+    const { clock, logger } = this.#options;
+    const { writer, recorder } = recording;
+    const { sessions: stored, useless } = await this.#read(recording.store);
+    const { sessions, players, counts, lost } = restoreSessions(stored, { ...options, clock, logger });
+    for (const session of sessions) {
+      recorder.adopt(session);
+      onSession(session);
+    }
+    this.#held = players;
+    this.#restored = counts;
+    for (const key of [...useless, ...lost]) writer.mark(key, () => [{ key, value: undefined }]);
+    recorder.start();
+    if (counts.sessions > 0) logger.info("state restored: sessions wait for their clients", { ...counts });
+  }
+
+  /** Lets the restored players go on, those that sounded first. Resolves when all have; never rejects. */
+  async begin(): Promise<void> {
+    const players = this.#held;
+    this.#held = [];
+    await beginPlayers(players, this.#stopping.signal);
+  }
+
+  report(): StateReport {
+    const { opened } = this.#options;
+    const counts = this.#recording?.writer.counts ?? { writes: 0, failedWrites: 0, writtenBytes: 0 };
+    return {
+      status: this.#recording?.writer.status ?? statusOf(opened),
+      sessions: this.#recording?.recorder.sessionCount ?? 0,
+      records: this.#recording?.store.recordCount ?? 0,
+      ...counts,
+      restored: this.#restored,
+      setAside: this.#setAside?.path,
+    };
+  }
+
+  /** Before the sessions are closed: they stay stored as they are at this moment. Never rejects. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    const recording = this.#recording;
+    if (recording === undefined) return;
+    recording.recorder.stop();
+    await recording.writer.stop();
+    await recording.store.close();
+  }
+
+  async #read(store: StateStore): Promise<Pick<ReadRecords, "sessions" | "useless">> {
+    const nothing = { sessions: [], useless: [] };
+    try {
+      return readRecords(await store.readAll());
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      const { logger } = this.#options;
+      try {
+        this.#setAside = await store.setAside("damaged");
+        logger.error("state could not be used and was set aside: starting without it", {
+          movedTo: this.#setAside.path,
+          error,
+        });
+      } catch (cause) {
+        logger.error("state could not be used: starting without it", { error: cause });
+      }
+      return nothing;
+    }
+  }
+}
+
+function statusOf(opened: OpenedState | undefined): StateStatus {
+  return opened?.kind === "off" ? { kind: "off", reason: opened.reason } : { kind: "disabled" };
+}

@@ -1,0 +1,121 @@
+// Reads the records of an earlier process back into sessions: all of them, or none where one is not what it should be.
+// Main thread; at the start.
+
+import { NodeError } from "../../errors.ts";
+import { type JsonValue, parseJson, plainJson } from "../../lib/json.ts";
+import type { StateRecord } from "../../state/state-store.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
+import type { KeptValue } from "../sessions/kept-values.ts";
+import type { LeftOver } from "../sessions/session.ts";
+import { messageRecord, readName, readPlayerRecords, type SessionRecord, sessionRecord } from "./session-records.ts";
+
+/** What a client may send in one request, four times: user data, filters, and the track of each. */
+const VALUE_COUNT_MAX = 65_536;
+
+export interface StoredSession {
+  readonly id: string;
+  readonly record: SessionRecord;
+  readonly players: readonly { readonly guildId: string; readonly intent: PlayerIntent }[];
+  readonly kept: readonly KeptValue[];
+  readonly messages: LeftOver["messages"];
+  /** Of all its records. */
+  readonly keys: readonly string[];
+}
+
+export interface ReadRecords {
+  readonly sessions: readonly StoredSession[];
+  /** Keys of what is left of sessions that have ended. */
+  readonly useless: readonly string[];
+}
+
+interface Parts {
+  record: SessionRecord | undefined;
+  readonly keys: string[];
+  readonly players: Map<string, JsonValue>;
+  readonly tracks: Map<string, JsonValue>;
+  readonly kept: KeptValue[];
+  readonly messages: LeftOver["messages"][number][];
+}
+
+/** `records`: in the order of their keys. Throws `state-damaged` for anything that this version does not write. */
+export function readRecords(records: readonly StateRecord[]): ReadRecords {
+  const parts = new Map<string, Parts>();
+  for (const { key, value } of records) {
+    const [kind = "", id = "", ...rest] = key.split("/");
+    const ofSession = parts.get(id) ?? newParts();
+    parts.set(id, ofSession);
+    ofSession.keys.push(key);
+    if (!addRecord(ofSession, { kind, rest, value })) throw damaged(key);
+  }
+  const sessions: StoredSession[] = [];
+  const useless: string[] = [];
+  for (const [id, ofSession] of parts) {
+    const { record, keys, kept, messages } = ofSession;
+    const players = Array.from(ofSession.players, (entry) => readPlayer(id, entry, ofSession));
+    if (record === undefined) useless.push(...keys);
+    else sessions.push({ id, record, players, kept, messages, keys });
+  }
+  return { sessions, useless };
+}
+
+function newParts(): Parts {
+  return { record: undefined, keys: [], players: new Map(), tracks: new Map(), kept: [], messages: [] };
+}
+
+/** False: it is not what a record of its kind is. */
+function addRecord(
+  parts: Parts,
+  { kind, rest, value }: { readonly kind: string; readonly rest: readonly string[]; readonly value: string },
+): boolean {
+  const [place = ""] = rest;
+  if (kind === "kept") {
+    parts.kept.push({ guildId: place, plugin: readName(rest[1] ?? ""), json: value });
+    return rest.length === 2 && readJson(value) !== undefined;
+  }
+  const json = readJson(value);
+  if (json === undefined) return false;
+  switch (kind) {
+    case "session": {
+      parts.record = sessionRecord.safeParse(json).data;
+      return parts.record !== undefined && rest.length === 0;
+    }
+    case "player":
+      parts.players.set(place, json);
+      return rest.length === 1;
+    case "track":
+      parts.tracks.set(place, json);
+      return rest.length === 1;
+    case "message": {
+      const { data } = messageRecord.safeParse(json);
+      if (data === undefined || !/^\d+$/.test(place)) return false;
+      parts.messages.push({ ...data, number: Number(place) });
+      return rest.length === 1;
+    }
+    default:
+      return false;
+  }
+}
+
+function readPlayer(
+  sessionId: string,
+  [guildId, json]: readonly [string, JsonValue],
+  { tracks }: Parts,
+): StoredSession["players"][number] {
+  const intent = readPlayerRecords(json, tracks.get(guildId));
+  if (intent === undefined) throw damaged(`player/${sessionId}/${guildId}`);
+  return { guildId, intent };
+}
+
+function readJson(text: string): JsonValue | undefined {
+  try {
+    return plainJson(parseJson(text, { valueCountMax: VALUE_COUNT_MAX }));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Its key holds ids, which are no secret. */
+function damaged(key: string): NodeError {
+  return new NodeError("state-damaged", `the record ${key.slice(0, 100)} is not one that this version writes`);
+}

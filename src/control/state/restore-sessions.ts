@@ -1,0 +1,117 @@
+// Opens the sessions of an earlier process again, and lets their players go on: those that sounded first. Main thread;
+// at the start.
+
+import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Dialect } from "../sessions/dialect.ts";
+import type { Session } from "../sessions/session.ts";
+import type { SessionPlayer } from "../sessions/session-player.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { StoredSession } from "./read-records.ts";
+import { recordKey } from "./session-records.ts";
+import type { RestoredCounts } from "./state-status.ts";
+
+/** A session waits at least this long for its client: that the node was away is not the client's fault. */
+const WAIT_MS_MIN = 30_000;
+/** Players that begin at once: each joins its voice channel, whose handshake takes time on the thread of others. */
+const BEGINNING_MAX = 16;
+
+export interface RestoreOptions {
+  readonly sessions: Pick<Sessions, "openWaiting">;
+  readonly dialectOf: (version: Dialect["version"]) => Dialect;
+  /** Whether the key of that name still exists. */
+  readonly isKnownOwner: (owner: string) => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface RestoredState {
+  readonly sessions: readonly Session[];
+  /** In the order in which they are to begin. */
+  readonly players: readonly SessionPlayer[];
+  readonly counts: RestoredCounts;
+  /** Keys of the records of what could not be restored. */
+  readonly lost: readonly string[];
+}
+
+/** Opens them all, waiting for their clients; their players are silent. What does not fit into memory is left out. */
+export function restoreSessions(stored: readonly StoredSession[], options: RestoreOptions): RestoredState {
+  const sessions: Session[] = [];
+  const players: RestoredPlayer[] = [];
+  const lost: string[] = [];
+  let lostPlayers = 0;
+  for (const entry of stored) {
+    const session = openSession(entry, options);
+    if (session === undefined) {
+      lost.push(...entry.keys);
+      continue;
+    }
+    sessions.push(session);
+    for (const { guildId, intent } of entry.players) {
+      try {
+        const isSounding = intent.track !== undefined && !intent.isPaused && intent.voice?.isClosed === false;
+        players.push({ player: session.restorePlayer(guildId, intent), isSounding });
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        lostPlayers++;
+        lost.push(recordKey.player(session.id, guildId), recordKey.track(session.id, guildId));
+      }
+    }
+  }
+  if (lostPlayers > 0)
+    options.logger.warn("state: players were not restored: no memory is left", { players: lostPlayers });
+  const ordered = [...players.filter(({ isSounding }) => isSounding), ...players.filter((one) => !one.isSounding)];
+  return {
+    sessions,
+    players: ordered.map(({ player }) => player),
+    counts: { sessions: sessions.length, players: players.length },
+    lost,
+  };
+}
+
+interface RestoredPlayer {
+  readonly player: SessionPlayer;
+  readonly isSounding: boolean;
+}
+
+function openSession({ id, record, kept, messages }: StoredSession, options: RestoreOptions): Session | undefined {
+  const { clock, logger, sessions } = options;
+  const owner = record.owner ?? undefined;
+  if (owner !== undefined && !options.isKnownOwner(owner)) {
+    logger.warn("state: a session was not restored: its key does not exist any more", { sessionId: id, key: owner });
+    return undefined;
+  }
+  const { userId, clientName, account, timeout, resumeKey } = record;
+  const client = {
+    userId,
+    clientName: clientName ?? undefined,
+    dialect: options.dialectOf(record.version),
+    owner,
+    account,
+  };
+  const deadlineEpochMs = record.deadlineEpochMs ?? clock.epochMs() + Number(timeout) * 1000;
+  const waitMs = Math.max(WAIT_MS_MIN, deadlineEpochMs - clock.epochMs());
+  try {
+    const settings = { resuming: true, timeout, resumeKey };
+    const session = sessions.openWaiting(id, client, { settings, left: { waitMs, messages } });
+    for (const { guildId, plugin, json } of kept) session.kept.set(guildId, plugin, json);
+    return session;
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    logger.warn("state: a session was not restored", { sessionId: id, error });
+    return undefined;
+  }
+}
+
+/** Begins them in order, some at a time; resolves when the last has begun, or when `signal` is aborted. */
+export async function beginPlayers(players: readonly SessionPlayer[], signal: AbortSignal): Promise<void> {
+  const left = players.values();
+  const beginOneByOne = async (): Promise<void> => {
+    for (const player of left) {
+      if (signal.aborted) return;
+      await player.begin();
+    }
+  };
+  await Promise.all(Array.from({ length: BEGINNING_MAX }, beginOneByOne));
+}

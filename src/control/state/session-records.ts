@@ -1,0 +1,83 @@
+// The records of a session and their keys. Main thread; state-recorder.ts writes them, read-records.ts reads them.
+//
+//   session/<session>                   who it is of, its settings, how long it waits for its client
+//   player/<session>/<guild>            volume, filters, pause, voice, and where its track is
+//   track/<session>/<guild>             the track, which may be large and changes less often
+//   message/<session>/<number>          a message that waits for the client; 12 digits, so that keys sort as they were sent
+//   kept/<session>/<guild>/<plugin>     a value that a plugin keeps; its name in hexadecimal digits
+
+import { z } from "zod";
+import type { JsonValue } from "../../lib/json.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
+import { readStoredPlayer, storedPlayerOf } from "../players/stored-player.ts";
+import type { Session } from "../sessions/session.ts";
+
+const NUMBER_DIGITS = 12;
+
+/** Of one kind each, by what its key holds beside the session. */
+export const recordKey = {
+  session: (sessionId: string): string => `session/${sessionId}`,
+  player: (sessionId: string, guildId: string): string => `player/${sessionId}/${guildId}`,
+  track: (sessionId: string, guildId: string): string => `track/${sessionId}/${guildId}`,
+  message: (sessionId: string, number: number): string =>
+    `message/${sessionId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
+  kept: (sessionId: string, guildId: string, plugin: string): string =>
+    `kept/${sessionId}/${guildId}/${Buffer.from(plugin).toString("hex")}`,
+} as const;
+
+/** The name in a key: in hexadecimal digits, as a key cannot hold every character. */
+export function readName(digits: string): string {
+  return Buffer.from(digits, "hex").toString();
+}
+
+const integer = z.union([z.int(), z.bigint()]);
+
+/** The value of `session/…`. */
+export const sessionRecord = z.strictObject({
+  userId: z.string(),
+  clientName: z.string().nullable(),
+  version: z.enum(["3", "4"]),
+  /** The name of its key; null: opened with the password. */
+  owner: z.string().nullable(),
+  account: z.string(),
+  timeout: integer,
+  resumeKey: z.string().nullable(),
+  /** When it ends if its client does not come back, Unix epoch milliseconds; null: the client was there. */
+  deadlineEpochMs: z.number().nullable(),
+});
+
+export type SessionRecord = z.infer<typeof sessionRecord>;
+
+/** The value of `message/…`. */
+export const messageRecord = z.strictObject({ topic: z.string(), text: z.string() });
+
+export function sessionRecordOf(session: Session, epochMs: number): SessionRecord {
+  const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs } = session;
+  return {
+    userId,
+    clientName: clientName ?? null,
+    version: dialect.version,
+    owner: owner ?? null,
+    account,
+    timeout,
+    resumeKey,
+    deadlineEpochMs: waitMs === undefined ? null : Math.round(epochMs + waitMs),
+  };
+}
+
+/** The values of `player/…` and `track/…`; the second is undefined while nothing is loaded. */
+export function playerRecordsOf(snapshot: PlayerIntent): {
+  readonly player: object;
+  readonly track: object | undefined;
+} {
+  const { track: loaded, ...player } = storedPlayerOf(snapshot);
+  if (loaded === undefined) return { player, track: undefined };
+  const { track, mirror, ...times } = loaded;
+  return { player: { ...player, track: times }, track: { track, mirror } };
+}
+
+/** What both records say; undefined where they are not as `playerRecordsOf` makes them. Never throws. */
+export function readPlayerRecords(player: JsonValue, track: JsonValue | undefined): PlayerIntent | undefined {
+  const { track: times, ...rest } = Object(player);
+  return readStoredPlayer(times === undefined ? player : { ...rest, track: { ...times, ...Object(track) } });
+}

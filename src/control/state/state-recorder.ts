@@ -1,0 +1,214 @@
+// Turns what happens to sessions into records: it knows which ones are stored, and marks what is to be written or
+// removed. Only sessions that would wait for their client are stored. Main thread; one for the node.
+
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { stringifyJson } from "../../lib/json.ts";
+import type { StateChange } from "../../state/state-store.ts";
+import type { Track } from "../../track/track.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
+import type { QueuedMessage } from "../sessions/resume-queue.ts";
+import type { Session } from "../sessions/session.ts";
+import type { SessionRecorder } from "../sessions/session-recorder.ts";
+import { playerRecordsOf, recordKey, sessionRecordOf } from "./session-records.ts";
+import type { ReadChanges, StateWriter } from "./state-writer.ts";
+
+/** Each player that plays is written again once in ten of these: where it is, and when it was there. */
+const POSITION_STEP_MS = 1000;
+const POSITION_STEPS = 10;
+
+/** Of one stored session. */
+interface Stored {
+  /** What is stored of it or about to be, by its key; a player's stands for its track, too. */
+  readonly entries: Map<string, ReadChanges>;
+  /** By guild: what the record of its track holds. */
+  readonly tracks: Map<string, TrackPair>;
+}
+
+interface TrackPair {
+  readonly track: Track | undefined;
+  readonly mirror: Track | undefined;
+}
+
+interface StateRecorderOptions {
+  readonly writer: Pick<StateWriter, "mark">;
+  readonly clock: Clock;
+}
+
+export class StateRecorder implements SessionRecorder {
+  readonly #options: StateRecorderOptions;
+  readonly #stored = new Map<Session, Stored>();
+  #timer: Timer | undefined;
+  #step = 0;
+
+  constructor(options: StateRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Sessions that are stored. */
+  get sessionCount(): number {
+    return this.#stored.size;
+  }
+
+  /** Where players are is written from now on, each once in ten seconds. */
+  start(): void {
+    this.#timer = this.#options.clock.after(POSITION_STEP_MS, () => {
+      this.#markPositions();
+      this.start();
+    });
+  }
+
+  /** Marks where all players are a last time. */
+  stop(): void {
+    this.#timer?.cancel();
+    for (const session of this.#stored.keys()) {
+      for (const [guildId, player] of session.players) if (player.isPlaying) this.onPlayer(session, guildId);
+    }
+  }
+
+  /** A session that was restored from its records, with all that belongs to it: nothing of it is to be written. */
+  adopt(session: Session): void {
+    const stored: Stored = { entries: new Map(), tracks: new Map() };
+    this.#stored.set(session, stored);
+    const entries = [
+      this.#sessionEntry(session),
+      ...Array.from(session.players.keys(), (guildId) => this.#playerEntry(session, guildId)),
+      ...Array.from(session.kept.list(), ({ guildId, plugin }) => this.#keptEntry(session, guildId, plugin)),
+      ...session.waitingMessages.map((message) => this.#messageEntry(session, message)),
+    ];
+    for (const { key, read } of entries) stored.entries.set(key, read);
+    for (const [guildId, player] of session.players) stored.tracks.set(guildId, tracksOf(player.snapshot()));
+  }
+
+  /** Marks all that is stored: the store has lost it. */
+  markAll(): void {
+    for (const { entries, tracks } of this.#stored.values()) {
+      tracks.clear();
+      for (const [key, read] of entries) this.#options.writer.mark(key, read);
+    }
+  }
+
+  onSession(session: Session): void {
+    const isStored = this.#stored.has(session);
+    if (!session.isLasting) {
+      this.#remove(session);
+      return;
+    }
+    if (!isStored) this.#stored.set(session, { entries: new Map(), tracks: new Map() });
+    this.#mark(session, this.#sessionEntry(session));
+    if (isStored) return;
+    for (const guildId of session.players.keys()) this.onPlayer(session, guildId);
+    for (const { guildId, plugin } of session.kept.list()) this.onKept(session, guildId, plugin);
+  }
+
+  onPlayer(session: Session, guildId: string): void {
+    this.#mark(session, this.#playerEntry(session, guildId));
+  }
+
+  onKept(session: Session, guildId: string, plugin: string): void {
+    this.#mark(session, this.#keptEntry(session, guildId, plugin));
+  }
+
+  onMessage(session: Session, message: QueuedMessage): void {
+    const entry = this.#messageEntry(session, message);
+    // One that returns to the queue is still there.
+    if (this.#stored.get(session)?.entries.has(entry.key) !== true) this.#mark(session, entry);
+  }
+
+  onMessageGone(session: Session, number: number): void {
+    this.#mark(session, this.#messageEntry(session, { number, topic: "", text: "" }, { isGone: true }));
+  }
+
+  onEnded(session: Session): void {
+    this.#remove(session);
+  }
+
+  #markPositions(): void {
+    this.#step = (this.#step + 1) % POSITION_STEPS;
+    const digit = String(this.#step);
+    for (const session of this.#stored.keys()) {
+      for (const [guildId, player] of session.players) {
+        if (guildId.endsWith(digit) && player.isPlaying) this.onPlayer(session, guildId);
+      }
+    }
+  }
+
+  /** The record of the session goes first: without it the others mean nothing. */
+  #remove(session: Session): void {
+    const stored = this.#stored.get(session);
+    if (stored === undefined) return;
+    this.#stored.delete(session);
+    for (const [key, read] of stored.entries) this.#options.writer.mark(key, read);
+  }
+
+  #mark(session: Session, { key, read }: Entry): void {
+    const stored = this.#stored.get(session);
+    if (stored === undefined) return;
+    stored.entries.set(key, read);
+    this.#options.writer.mark(key, read);
+  }
+
+  #sessionEntry(session: Session): Entry {
+    return this.#entry(session, recordKey.session(session.id), () =>
+      stringifyJson(sessionRecordOf(session, this.#options.clock.epochMs())),
+    );
+  }
+
+  #keptEntry(session: Session, guildId: string, plugin: string): Entry {
+    const key = recordKey.kept(session.id, guildId, plugin);
+    return this.#entry(session, key, () => session.kept.get(guildId, plugin));
+  }
+
+  #messageEntry(
+    session: Session,
+    { number = 0, topic, text }: QueuedMessage,
+    { isGone }: { readonly isGone: boolean } = { isGone: false },
+  ): Entry {
+    const key = recordKey.message(session.id, number);
+    return this.#entry(session, key, () => (isGone ? undefined : stringifyJson({ topic, text })));
+  }
+
+  /** One that is a single record. `readValue` is asked only while the session is stored. */
+  #entry(session: Session, key: string, readValue: () => string | undefined): Entry {
+    const read: ReadChanges = () => {
+      const stored = this.#stored.get(session);
+      const value = stored && readValue();
+      if (value === undefined) stored?.entries.delete(key);
+      return [{ key, value }];
+    };
+    return { key, read };
+  }
+
+  #playerEntry(session: Session, guildId: string): Entry {
+    const key = recordKey.player(session.id, guildId);
+    return { key, read: () => this.#playerChanges(session, guildId) };
+  }
+
+  #playerChanges(session: Session, guildId: string): readonly StateChange[] {
+    const key = recordKey.player(session.id, guildId);
+    const trackKey = recordKey.track(session.id, guildId);
+    const stored = this.#stored.get(session);
+    const player = session.players.get(guildId);
+    if (stored === undefined || player === undefined || player.isUnused) {
+      stored?.entries.delete(key);
+      stored?.tracks.delete(guildId);
+      return [key, trackKey].map((gone) => ({ key: gone, value: undefined }));
+    }
+    const snapshot = player.snapshot();
+    const records = playerRecordsOf(snapshot);
+    const change = { key, value: stringifyJson(records.player) };
+    const tracks = tracksOf(snapshot);
+    const before = stored.tracks.get(guildId);
+    if (before?.track === tracks.track && before?.mirror === tracks.mirror) return [change];
+    stored.tracks.set(guildId, tracks);
+    return [change, { key: trackKey, value: records.track && stringifyJson(records.track) }];
+  }
+}
+
+interface Entry {
+  readonly key: string;
+  readonly read: ReadChanges;
+}
+
+function tracksOf({ track }: PlayerIntent): TrackPair {
+  return { track: track?.track, mirror: track?.mirror?.track };
+}

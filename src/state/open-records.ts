@@ -1,0 +1,228 @@
+// Opens the database of the state and reads all of it: either every record that was written is there, or none is used
+// and the files are set aside. Used at start, and again after a failed write. Main thread.
+
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../lib/clock.ts";
+import { type Database, DatabaseError, type OpenDatabase, type Operation } from "./database.ts";
+import { hasHolder, writeHolder } from "./holder.ts";
+import { Ledger, type Total } from "./ledger.ts";
+import { markOf, SEAL_BYTES, Sealing } from "./sealing.ts";
+import { makeStateKey, readStateKey, type StateKeyOptions } from "./state-key.ts";
+import {
+  RECORDS_MAX,
+  type SetAside,
+  type SetAsideReason,
+  STATE_BYTES_MAX,
+  STATE_VERSION,
+  type StateRecord,
+  VALUE_BYTES_MAX,
+} from "./state-store.ts";
+
+/** The database's folder within the state's. */
+const RECORDS = "records";
+const SALT_BYTES = 16;
+/** Sets of files that could not be used; older ones are removed. */
+const SET_ASIDE_MAX = 3;
+
+/** Entries of the database that are not records; they sort before those. */
+const VERSION = "!version";
+const TOTAL = "!total";
+/** Before the key of a record. */
+const PREFIX = "r";
+
+export interface RecordsOptions extends StateKeyOptions {
+  readonly clock: Clock;
+  readonly openDatabase: OpenDatabase;
+}
+
+/** A database all of whose records are there. */
+export interface OpenRecords {
+  readonly database: Database;
+  readonly sealing: Sealing;
+  readonly ledger: Ledger;
+  /** In the order of the keys' bytes. */
+  readonly records: readonly StateRecord[];
+  /** Set when earlier records could not be used. */
+  readonly setAside: SetAside | undefined;
+}
+
+/**
+ * Opens the records below the state's folder, which is created if needed.
+ * @throws DatabaseError "missing", "locked", "disk"; what the file system throws
+ */
+export async function openRecords(options: RecordsOptions): Promise<OpenRecords> {
+  const folder = join(options.path, RECORDS);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  try {
+    return await openWhole(folder, options);
+  } catch (error) {
+    const reason = unusableReason(error);
+    if (reason === undefined) throw error;
+    const setAside = { reason, path: await moveAside(folder, { reason, options }) };
+    await mkdir(folder, { mode: 0o700 });
+    return { ...(await openWhole(folder, options)), setAside };
+  }
+}
+
+/**
+ * Moves the records of a database that is closed out of the way, and returns the path of their folder then. Throws what
+ * the file system throws.
+ */
+export function setRecordsAside(options: RecordsOptions, reason: SetAsideReason): Promise<string> {
+  return moveAside(join(options.path, RECORDS), { reason, options });
+}
+
+/** The operations of a write with the total after it. */
+export function withTotal(sealing: Sealing, total: Total, operations: readonly Operation[]): readonly Operation[] {
+  return [
+    ...operations.map(({ key, value }) => ({ key: `${PREFIX}${key}`, value })),
+    { key: TOTAL, value: sealing.seal(TOTAL, JSON.stringify(total)) },
+  ];
+}
+
+/** Content that cannot be used. */
+class Unusable extends Error {
+  readonly reason: SetAsideReason;
+
+  constructor(reason: SetAsideReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+function unusableReason(error: unknown): SetAsideReason | undefined {
+  if (error instanceof Unusable) return error.reason;
+  return error instanceof DatabaseError && error.kind === "damaged" ? "damaged" : undefined;
+}
+
+async function openWhole(folder: string, options: RecordsOptions): Promise<OpenRecords> {
+  const isExpected = await hasHolder(options.path);
+  if (isExpected) await checkFiles(folder);
+  const database = await options.openDatabase(folder);
+  try {
+    const { version, total, sealed } = await readEntries(database);
+    if (version === undefined && (isExpected || total !== undefined || sealed.length > 0))
+      throw new Unusable("damaged");
+    const sealing =
+      version === undefined ? await createIn(database, options) : await sealingOf(parseVersion(version), options);
+    const ledger = new Ledger();
+    const records = version === undefined ? [] : openAll(sealed, { total, sealing, ledger });
+    await writeHolder(options.path, options.clock);
+    return { database, sealing, ledger, records, setAside: undefined };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** LevelDB takes a folder without one of these for a new database, and removes the rest. */
+async function checkFiles(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  if (!names.includes("CURRENT") || !names.some((name) => name.endsWith(".log"))) throw new Unusable("damaged");
+}
+
+interface Entries {
+  readonly version: Uint8Array | undefined;
+  readonly total: Uint8Array | undefined;
+  /** Records by their keys. */
+  readonly sealed: readonly (readonly [string, Uint8Array])[];
+}
+
+async function readEntries(database: Database): Promise<Entries> {
+  const sealed: (readonly [string, Uint8Array])[] = [];
+  let version: Uint8Array | undefined;
+  let total: Uint8Array | undefined;
+  let sizeBytes = 0;
+  for await (const entries of database.entries()) {
+    for (const [name, value] of entries) {
+      sizeBytes += name.length + value.length;
+      if (name === VERSION) version = value;
+      else if (name === TOTAL) total = value;
+      else if (name.startsWith(PREFIX)) sealed.push([name.slice(PREFIX.length), value]);
+      if (value.length > VALUE_BYTES_MAX + SEAL_BYTES) throw new Unusable("damaged");
+    }
+    // The store writes no more than this; some entries are not records.
+    if (sealed.length > RECORDS_MAX || sizeBytes > STATE_BYTES_MAX + VALUE_BYTES_MAX) throw new Unusable("damaged");
+  }
+  return { version, total, sealed };
+}
+
+interface Version {
+  readonly salt: Uint8Array;
+  readonly check: string;
+}
+
+async function createIn(database: Database, options: RecordsOptions): Promise<Sealing> {
+  const salt = options.random.bytes(SALT_BYTES);
+  const sealing = new Sealing(await makeStateKey(options, salt), salt, options.random);
+  const version = { version: STATE_VERSION, salt: Buffer.from(salt).toString("hex"), check: sealing.check };
+  const operations = [
+    { key: VERSION, value: Buffer.from(JSON.stringify(version)) },
+    { key: TOTAL, value: sealing.seal(TOTAL, JSON.stringify(new Ledger().total)) },
+  ];
+  await database.write(operations, { isSynced: true });
+  return sealing;
+}
+
+function parseVersion(entry: Uint8Array): Version {
+  const { version, salt, check } = parsed(Buffer.from(entry).toString("utf8"));
+  if (typeof version === "number" && version > STATE_VERSION) throw new Unusable("newer");
+  if (version !== STATE_VERSION || typeof salt !== "string" || typeof check !== "string") throw new Unusable("damaged");
+  return { salt: Buffer.from(salt, "hex"), check };
+}
+
+async function sealingOf({ salt, check }: Version, options: RecordsOptions): Promise<Sealing> {
+  const master = await readStateKey(options, salt);
+  const sealing = master && new Sealing(master, salt, options.random);
+  if (sealing === undefined || !sealing.isCheck(check)) throw new Unusable("other-key");
+  return sealing;
+}
+
+function openAll(
+  sealed: readonly (readonly [string, Uint8Array])[],
+  { total, sealing, ledger }: Pick<Entries, "total"> & { readonly sealing: Sealing; readonly ledger: Ledger },
+): StateRecord[] {
+  const expected = total && sealing.open(TOTAL, total);
+  if (expected === undefined) throw new Unusable("damaged");
+  const records = sealed.map(([key, bytes]) => {
+    const value = sealing.open(key, bytes);
+    if (value === undefined) throw new Unusable("damaged");
+    ledger.set(key, { mark: markOf(bytes), sizeBytes: key.length + bytes.length });
+    return { key, value };
+  });
+  const { count, sum } = parsed(expected);
+  if (count !== ledger.total.count || sum !== ledger.total.sum) throw new Unusable("damaged");
+  return records;
+}
+
+/** Whatever it is, it has members or none. */
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    throw new Unusable("damaged");
+  }
+}
+
+/** Renames the folder, and returns its path then. */
+async function moveAside(
+  folder: string,
+  { reason, options }: { readonly reason: SetAsideReason; readonly options: RecordsOptions },
+): Promise<string> {
+  // Without characters that a file system refuses; the names of one reason sort by time.
+  const time = new Date(options.clock.epochMs()).toISOString().replaceAll(":", "-");
+  const path = `${folder}-${reason}-${time}`;
+  await removeOldest(options.path);
+  await rename(folder, path);
+  await rm(join(options.path, "holder"), { force: true });
+  return path;
+}
+
+/** Leaves room for one more. */
+async function removeOldest(path: string): Promise<void> {
+  const names = (await readdir(path)).filter((name) => /^records-[a-z-]+-\d{4}-/.test(name));
+  const timeOf = (name: string): string => name.slice(name.search(/\d{4}-/));
+  const oldest = names.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(0, 1 - SET_ASIDE_MAX);
+  for (const name of oldest) await rm(join(path, name), { recursive: true, force: true });
+}

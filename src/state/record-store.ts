@@ -1,0 +1,186 @@
+// The store on one open database: encrypts, keeps within the bounds, writes, and syncs to disk behind the writes. After
+// a failed write it gives up the database, whose log may end within a record, and opens it again with the next write.
+// Between src/control/state/ and open-records.ts; main thread.
+
+import { truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { NodeError } from "../errors.ts";
+import type { Timer } from "../lib/clock.ts";
+import type { Operation } from "./database.ts";
+import type { LedgerEntry } from "./ledger.ts";
+import { type OpenRecords, openRecords, type RecordsOptions, setRecordsAside, withTotal } from "./open-records.ts";
+import { markOf } from "./sealing.ts";
+import {
+  KEY_LENGTH_MAX,
+  RECORDS_MAX,
+  type SetAside,
+  type SetAsideReason,
+  STATE_BYTES_MAX,
+  type StateChange,
+  type StateRecord,
+  type StateStore,
+  SYNC_DELAY_MS,
+  VALUE_BYTES_MAX,
+} from "./state-store.ts";
+
+/** The database writes some text to a log of its work, which nobody reads; it is emptied after this much. */
+const TEXT_LOG_INTERVAL_BYTES = 64 * 1024 * 1024;
+
+export class RecordStore implements StateStore {
+  readonly #options: RecordsOptions;
+  /** Undefined after a failure, and when closed. */
+  #open: OpenRecords | undefined;
+  /** What was read when it was opened, until it is asked for or changes. */
+  #unread: readonly StateRecord[] | undefined;
+  /** The last call; the next one begins when it has ended. */
+  #last: Promise<unknown> = Promise.resolve();
+  #syncTimer: Timer | undefined;
+  /** The sync that runs. */
+  #syncing: Promise<void> = Promise.resolve();
+  #isSyncFailed = false;
+  #sinceTextLogBytes = 0;
+  #isClosed = false;
+
+  constructor(options: RecordsOptions, open: OpenRecords) {
+    this.#options = options;
+    this.#open = open;
+    this.#unread = open.records;
+  }
+
+  readAll(): Promise<readonly StateRecord[]> {
+    return this.#afterLast(async () => {
+      const unread = this.#unread;
+      this.#unread = undefined;
+      if (unread !== undefined) return unread;
+      // Read as at a start: nothing of it is kept in memory.
+      await this.#release();
+      const { records } = await this.#usable();
+      return records;
+    });
+  }
+
+  get recordCount(): number {
+    return this.#open?.ledger.total.count ?? 0;
+  }
+
+  setAside(reason: SetAsideReason): Promise<SetAside> {
+    return this.#afterLast(async () => {
+      this.#unread = undefined;
+      await this.#release();
+      try {
+        const path = await setRecordsAside(this.#options, reason);
+        this.#open = await openRecords(this.#options);
+        return { reason, path };
+      } catch (error) {
+        throw this.#unwritable(error);
+      }
+    });
+  }
+
+  write(changes: readonly StateChange[]): Promise<void> {
+    return this.#afterLast(() => this.#write(changes));
+  }
+
+  close(): Promise<void> {
+    if (this.#isClosed) return this.#last.then(() => undefined);
+    this.#isClosed = true;
+    this.#syncTimer?.cancel();
+    return this.#afterLast(async () => {
+      if (this.#syncTimer !== undefined) await this.#sync();
+      await this.#release();
+    });
+  }
+
+  #afterLast<T>(call: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(call);
+    this.#last = result.catch(() => undefined); // whoever called knows of it
+    return result;
+  }
+
+  async #write(changes: readonly StateChange[]): Promise<void> {
+    const open = await this.#usable();
+    const { database, sealing, ledger } = open;
+    const operations: Operation[] = [];
+    const entries = new Map<string, LedgerEntry | undefined>();
+    for (const { key, value } of new Map(changes.map((change) => [change.key, change])).values()) {
+      checkRecord(key, value);
+      const sealed = value === undefined ? undefined : sealing.seal(key, value);
+      operations.push({ key, value: sealed });
+      entries.set(key, sealed && { mark: markOf(sealed), sizeBytes: key.length + sealed.length });
+    }
+    if (operations.length === 0) return;
+    const after = ledger.after(entries);
+    if (after.count > RECORDS_MAX) throw full(`more than ${RECORDS_MAX} records`);
+    if (after.sizeBytes > Math.max(STATE_BYTES_MAX, ledger.sizeBytes)) throw full(`more than ${STATE_BYTES_MAX} bytes`);
+    this.#unread = undefined;
+    for (const [key, entry] of entries) ledger.set(key, entry);
+    try {
+      await database.write(withTotal(sealing, ledger.total, operations), { isSynced: false });
+    } catch (error) {
+      await this.#release();
+      throw this.#unwritable(error);
+    }
+    this.#sinceTextLogBytes += operations.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+    if (!this.#isClosed) this.#syncTimer ??= this.#options.clock.after(SYNC_DELAY_MS, () => void this.#sync());
+  }
+
+  /** The open database; opened again after a failure. */
+  async #usable(): Promise<OpenRecords> {
+    if (this.#isSyncFailed) await this.#release();
+    if (this.#open !== undefined) return this.#open;
+    if (this.#isClosed) throw new NodeError("state-unwritable", "the state is closed");
+    const open = await openRecords(this.#options).catch((error: unknown) => {
+      throw this.#unwritable(error);
+    });
+    this.#open = open;
+    if (open.setAside === undefined) return open;
+    const message = `the state could not be read after a failed write, and was moved to ${open.setAside.path}`;
+    throw new NodeError("state-damaged", message);
+  }
+
+  async #release(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    await this.#syncing;
+    this.#isSyncFailed = false;
+    await open?.database.close();
+  }
+
+  /** Beside the calls of the store. Never rejects: the next write opens the database again, and says what is wrong. */
+  #sync(): Promise<void> {
+    this.#syncTimer = undefined;
+    this.#syncing = this.#syncNow(this.#open);
+    return this.#syncing;
+  }
+
+  async #syncNow(open: OpenRecords | undefined): Promise<void> {
+    if (open === undefined) return;
+    try {
+      await open.database.write([{ key: "!synced", value: new Uint8Array() }], { isSynced: true });
+    } catch {
+      this.#isSyncFailed = this.#open === open;
+    }
+    if (this.#sinceTextLogBytes < TEXT_LOG_INTERVAL_BYTES) return;
+    this.#sinceTextLogBytes = 0;
+    // Not on every system; it is small.
+    await truncate(join(this.#options.path, "records", "LOG")).catch(() => undefined);
+  }
+
+  #unwritable(error: unknown): NodeError {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new NodeError("state-unwritable", `the state could not be written to ${this.#options.path}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function checkRecord(key: string, value: string | undefined): void {
+  if (!/^[!-~]+$/.test(key) || key.length > KEY_LENGTH_MAX) throw full("a key that is too long or no plain text");
+  if (value !== undefined && Buffer.byteLength(value) > VALUE_BYTES_MAX) {
+    throw full(`a value of more than ${VALUE_BYTES_MAX} bytes`);
+  }
+}
+
+function full(what: string): NodeError {
+  return new NodeError("state-full", `the state does not hold ${what}`);
+}
