@@ -17,7 +17,9 @@ const AMPLITUDE = 0.5;
 const HALF_VOLUME_AMPLITUDE = AMPLITUDE * Math.tan(0.79 * 0.5);
 const SONG_SECONDS = 300;
 const RATE_HZ = 8_000;
-const TRIES = 3;
+const TRIES = 4;
+/** Longer with each try. */
+const READY_TIMEOUT_MS = 5_000;
 
 /**
  * What a client does by its own code when its node comes back. It has its session again; or another one, in which it
@@ -107,6 +109,8 @@ class RestartStory {
     for (let attempt = 1; ; attempt++) {
       const client = await BoundClient.take(this.#node, create);
       try {
+        await client.driver.connect();
+        await client.receivedEvents.once("ready", attempt * READY_TIMEOUT_MS);
         return await PlayingBot.begin(name, client, `${this.#node.media.url}/song.wav`);
       } catch (error) {
         await client.close();
@@ -131,10 +135,9 @@ class PlayingBot {
     this.#readyCount = client.receivedEvents.count("ready");
   }
 
+  /** Of a client that is connected. */
   static async begin(name: string, client: BoundClient, url: string): Promise<PlayingBot> {
     const { driver, receivedEvents } = client;
-    await driver.connect();
-    await receivedEvents.once("ready");
     await driver.load(url);
     await driver.join();
     await driver.play();
