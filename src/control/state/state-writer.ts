@@ -96,12 +96,17 @@ export class StateWriter {
     });
   }
 
-  /** Writes what is marked, and nothing that is marked later. Resolves also when that fails. */
+  /**
+   * Reads all that is marked within this call, and writes it; nothing that is marked later is. Resolves when that has
+   * been done or has failed.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    while (this.#writing !== undefined || (!this.#isIdle && this.#status.kind !== "failing")) {
-      await (this.#writing ?? this.#write());
-    }
+    const last: (readonly StateChange[])[] = [];
+    while (this.#entries.size > 0) last.push(this.#takeBatch());
+    await this.#writing;
+    for (const batch of [this.#failed, ...last]) if (batch.length > 0) await this.#writeBatch(batch);
+    this.#settleWaiters(Number.POSITIVE_INFINITY);
   }
 
   get #isIdle(): boolean {

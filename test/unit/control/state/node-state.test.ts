@@ -324,14 +324,15 @@ describe("players", () => {
   });
 });
 
-test("what happens after close is not stored: sessions that are closed then are restored", async () => {
+test("sessions that are closed with the node are restored as they were", async () => {
   const session = first.open();
   session.configure({ resuming: true });
   const player = await first.playerOf(session, "7");
   player.isPlaying = true;
   player.intent = playing("song");
-  await first.state.close();
+  first.state.freeze();
   await first.sessions.close();
+  await first.state.close();
   expect(store.isClosed).toBe(true);
   const next = await restarted();
   expect(next.sessions.get(session.id)?.isWaiting).toBe(true);
