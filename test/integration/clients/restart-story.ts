@@ -23,9 +23,10 @@ const READY_TIMEOUT_MS = 5_000;
 
 /**
  * What a client does by its own code when its node comes back. It has its session again; or another one, in which it
- * plays on (`starts over`) or nothing plays (`begins anew`); or it does not connect again.
+ * plays on (`starts over`) or nothing plays (`begins anew`); or it does not connect again. A session that has resuming
+ * on and is not claimed plays on until it ends (`leaves its session`, `gives up`).
  */
-type AfterRestart = "resumes" | "starts over" | "begins anew" | "gives up";
+type AfterRestart = "resumes" | "starts over" | "begins anew" | "leaves its session" | "gives up";
 type Signal = "SIGKILL" | "SIGTERM";
 
 interface RestartedClient {
@@ -58,13 +59,17 @@ const EXPECTATIONS: Readonly<Record<AfterRestart, (bot: PlayingBot) => Promise<v
   },
   "starts over": async (bot) => {
     await bot.expectNewSession();
+    await bot.expectMusic();
     await bot.expectControl();
   },
   "begins anew": async (bot) => {
     await bot.expectNewSession();
     bot.expectStopped();
   },
-  // The node does not know that; its player waits for the rest of the session's timeout.
+  "leaves its session": async (bot) => {
+    await bot.expectNewSession();
+    await bot.expectMusic();
+  },
   "gives up": async (bot) => {
     await bot.expectLost();
     await bot.expectMusic();

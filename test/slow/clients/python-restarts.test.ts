@@ -21,6 +21,6 @@ describeRestarts([
   { ...driven("wavelink", "wavelink_driver.py"), afterRestart: "resumes" },
   // It does not name its session, but moves its players into the new one.
   { ...driven("lavalink", "lavalink_driver.py"), afterRestart: "starts over" },
-  // It does not name its session.
-  { ...driven("mafic", "mafic_driver.py"), afterRestart: "begins anew" },
+  // It turns resuming on, but names a session only in a new process of the bot.
+  { ...driven("mafic", "mafic_driver.py"), afterRestart: "leaves its session" },
 ]);
