@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { cp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SYNC_DELAY_MS } from "../../../src/state/state-store.ts";
@@ -171,6 +171,22 @@ describe("the disk", () => {
     await store.close();
     expect((await folder.find()).records).toEqual([{ key: "b", value: "2" }]);
   });
+});
+
+test("whole files of an earlier moment are recognised after a failure, too", async () => {
+  const store = await openStore();
+  const [records, copy] = [join(folder.path, "records"), join(folder.path, "copy")];
+  await store.write([{ key: "a", value: "1" }]);
+  await cp(records, copy, { recursive: true });
+  await store.write([{ key: "a", value: "2" }]);
+  level.fault = "lost";
+  await store.write([{ key: "a", value: "3" }]).catch(() => undefined);
+  level.fault = "none";
+  await rm(records, { recursive: true });
+  await cp(copy, records, { recursive: true });
+  await expect(store.write([{ key: "a", value: "3" }])).rejects.toMatchObject({ code: "state-damaged" });
+  await store.write([{ key: "a", value: "3" }]);
+  expect(await store.readAll()).toEqual([{ key: "a", value: "3" }]);
 });
 
 describe("bounds", () => {
