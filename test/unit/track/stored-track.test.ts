@@ -80,7 +80,7 @@ describe("a track that is stored and read again", () => {
   test("its user data are the same, however deep, long and odd", () => {
     let deep: Track["userData"] = { end: 1.5, big: 12345678901234567890n, text: "\ud83d\u0000\u2028" };
     for (let depth = 0; depth < 195; depth++) deep = { deep };
-    const many = { many: Array.from({ length: 16_000 }, (_, index) => index) };
+    const many = { many: Array.from({ length: 20_000 }, (_, index) => index) };
     const proto = plainJson(parseJson('{"__proto__": {"a": 1}}')) as Track["userData"];
     for (const userData of [deep, many, proto, {}, { a: null, b: [{}] }]) {
       const track = { ...buildTrack(), userData };
