@@ -46,7 +46,7 @@ LABEL org.opencontainers.image.title="Tonearm" \
   org.opencontainers.image.base.name="docker.io/library/node:26-trixie-slim"
 
 COPY --from=build /image/ /
-# The persisted data of plugins, the only writable folder.
+# The state and the persisted data of plugins, the only writable folder.
 COPY --from=build --chown=10001:10001 /state/ /var/lib/tonearm/
 VOLUME /var/lib/tonearm
 
@@ -55,7 +55,8 @@ VOLUME /var/lib/tonearm
 ENV NODE_ENV=production \
   SERVER_ADDRESS=0.0.0.0 \
   TONEARM_PLUGIN_DATA_PATH=/var/lib/tonearm \
-  TONEARM_REQUIRE_PASSWORD=true
+  TONEARM_REQUIRE_PASSWORD=true \
+  TONEARM_STATE_PATH=/var/lib/tonearm/state
 
 # The folder of tonearm.yml or application.yml.
 WORKDIR /etc/tonearm

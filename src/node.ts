@@ -129,13 +129,13 @@ export interface Node {
 interface Parts {
   readonly dashboard: Dashboard | undefined;
   readonly keyFile: KeyFile | undefined;
-  /** First of all: sessions stay stored as they were before they are closed. */
-  readonly state: NodeState;
   /** Opens the sessions of an earlier process. */
   readonly restoreState: () => Promise<void>;
   /** Before the sessions: no plugin's thread is to be started for their ends. */
   readonly pluginEvents: PluginEvents;
   readonly sessions: Sessions;
+  /** What sessions leave for the next process is what they are when they are closed. */
+  readonly state: NodeState;
   /** After the sessions, whose players report their last incidents. */
   readonly sharedIncidents: SharedIncidents;
   readonly api: Api;
@@ -402,10 +402,10 @@ async function buildParts(
   return {
     dashboard,
     keyFile,
-    state,
-    restoreState,
     pluginEvents,
     sessions,
+    state,
+    restoreState,
     sharedIncidents,
     api,
     updateTimer,
@@ -502,6 +502,13 @@ async function buildDashboard(
   return new Dashboard({ ...options, passwords: { operator, viewer }, isSecure, version: VERSION });
 }
 
+/** Nothing may come in between: it would be answered and not be stored. */
+function closeSessions(state: NodeState, sessions: Sessions): Promise<void> {
+  if (state.isStoring) sessions.disconnect();
+  state.freeze();
+  return sessions.close();
+}
+
 /** A part that fails or hangs while closing prevents neither the others nor the process from ending. */
 async function closeParts(
   parts: Parts,
@@ -513,9 +520,9 @@ async function closeParts(
     for (const part of [
       dashboard,
       keyFile,
-      state,
       pluginEvents,
-      sessions,
+      { close: () => closeSessions(state, sessions) },
+      state,
       sharedIncidents,
       api,
       updateTimer,

@@ -21,7 +21,8 @@ const START_TIMEOUT_MS = 60_000;
 export async function readOpenApi() {
   const folder = await mkdtemp(join(tmpdir(), "tonearm-docs-"));
   const password = randomBytes(16).toString("hex");
-  const args = [TONEARM, "start", "--server.address=127.0.0.1", "--server.port=0", "--tonearm.log.format=text"];
+  const address = ["--server.address=127.0.0.1", "--server.port=0"];
+  const args = [TONEARM, "start", ...address, "--tonearm.log.format=text", "--tonearm.state.enabled=false"];
   const node = spawn(process.execPath, args, {
     cwd: folder,
     env: { ...process.env, LAVALINK_SERVER_PASSWORD: password },

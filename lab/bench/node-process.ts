@@ -59,6 +59,8 @@ export class NodeProcess {
         LAVALINK_SERVER_PASSWORD: "bench password",
         TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
         TONEARM_VOICE_GATEWAY_SCHEME: "ws",
+        // Nothing in the working directory, and every run starts empty.
+        TONEARM_STATE_ENABLED: "false",
         LOGGING_LEVEL_ROOT: "ERROR",
         ...environment,
       },

@@ -152,11 +152,13 @@ export function troubleText(exception: unknown): string {
 }
 
 /** Only the fake Discord needs loopback to be allowed, and no TLS. */
-function onLoopback({ server, network, voice, ...config }: NodeConfig): NodeConfig {
+function onLoopback({ server, network, voice, state, ...config }: NodeConfig): NodeConfig {
   return {
     ...config,
     server: { ...server, address: "127.0.0.1", port: 0 },
     network: { ...network, allow: [...network.allow, "127.0.0.1/32"] },
     voice: { ...voice, gatewayScheme: "ws" },
+    // A running node has the folder.
+    state: { ...state, isEnabled: false },
   };
 }

@@ -82,6 +82,7 @@ export class TestEnvironment {
         LAVALINK_SERVER_PASSWORD: TEST_PASSWORD,
         TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
         TONEARM_VOICE_GATEWAY_SCHEME: "ws",
+        TONEARM_STATE_ENABLED: "false",
         ...options.config,
       },
     });

@@ -191,7 +191,8 @@ export class AudioWorker {
         this.#options.answer(command, this.#destroy(player));
         return;
       case "connectVoice": {
-        const work = player.connectVoice(command.voiceId, command.credentials);
+        const { voiceId, credentials, isAwaited } = command;
+        const work = player.connectVoice(voiceId, credentials, { isAwaited });
         this.#options.answer(
           command,
           work.then(() => ({ isConnected: true as const })),

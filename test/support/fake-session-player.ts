@@ -34,6 +34,10 @@ export class FakeSessionPlayer implements SessionPlayer {
     this.onChanged = onChanged;
   }
 
+  get hasBeenUpdated(): boolean {
+    return !this.isUnused;
+  }
+
   snapshot(): PlayerIntent {
     return this.intent;
   }

@@ -19,7 +19,7 @@ export const EMPTY_UPDATE: PlayerUpdate = {
   voice: undefined,
 };
 
-type CreateSessionsOptions = Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened" | "onEvent"> &
+type CreateSessionsOptions = Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened" | "onEvent" | "recorder"> &
   Partial<Pick<SessionsOptions, "limitsOf">>;
 
 export function createSessions(options: CreateSessionsOptions): Sessions {

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 async function start(port = 0, variables: Readonly<Record<string, string>> = {}): Promise<string> {
-  const env = { LAVALINK_SERVER_PASSWORD: PASSWORD, ...variables };
+  const env = { LAVALINK_SERVER_PASSWORD: PASSWORD, TONEARM_STATE_ENABLED: "false", ...variables };
   const { config } = loadConfig({ args: [`--server.port=${port}`], env, cwd: import.meta.dirname, coreCount: 3 });
   node = await createNode(config, { logger, mediaEntry: OBEDIENT, probeEntry: OBEDIENT });
   return `127.0.0.1:${node.address.port}`;

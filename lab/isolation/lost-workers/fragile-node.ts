@@ -26,6 +26,7 @@ const { config } = loadConfig({
     LAVALINK_SERVER_PASSWORD: password,
     TONEARM_NETWORK_ALLOW: "127.0.0.0/8",
     TONEARM_VOICE_GATEWAY_SCHEME: "ws",
+    TONEARM_STATE_ENABLED: "false",
     TONEARM_WORKERS_COUNT: workers,
   },
 });

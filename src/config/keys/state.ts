@@ -14,7 +14,7 @@ export function stateKeys(read: ReadKey) {
       /** As it was written; "": the default. */
       path: read(
         textKey("tonearm.state.path", {
-          meaning: "Folder for it, for one node. Relative to the folder the node was started in.",
+          meaning: "Folder of the stored state, for one node. Relative to the folder the node was started in.",
           defaultValue: "",
           defaultNote: "state, below systemd's state directory if there is one",
           example: "/var/lib/tonearm/state",
@@ -22,7 +22,8 @@ export function stateKeys(read: ReadKey) {
       ).trim(),
       key: read(
         secretKey("tonearm.state.key", {
-          meaning: "Secret that encrypts it. Unset: the file `key` in the folder. Another one: the node starts empty.",
+          meaning:
+            "Secret that encrypts the stored state. Unset: the file `key` in its folder. Changed: the node starts empty.",
           defaultNote: "none",
           example: "yet another long random text",
         }),

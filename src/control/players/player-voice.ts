@@ -1,6 +1,7 @@
 // The voice side of one player: asks its worker to connect, waits for the result as long as an update may wait, tracks
 // the state of the connection, and reconnects when the worker had to change. Main thread.
 
+import { VOICE_PATIENCE_MS_MAX } from "../../bridge/commands.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -11,7 +12,7 @@ import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import type { IntentHolder } from "./player-intent.ts";
 import { connectionOf, type OpeningResult, type VoiceLinkState, voiceToJson } from "./voice-link-state.ts";
 
-/** The worker itself bounds how long it tries; this is for one that never says. */
+/** The worker itself bounds how long it tries; this is for one that never says, beyond its time without a client. */
 const OPENING_MS_MAX = 120_000;
 /**
  * The worker tries for the same time that an update waits, and its word that this was in vain takes a moment to come.
@@ -59,6 +60,7 @@ export class PlayerVoice {
     const isSame = voice !== undefined && areSameCredentials(voice.credentials, credentials);
     if (isSame && this.#link.kind === "open") return;
     if (!(isSame && this.#link.kind === "connecting")) this.#replace(credentials, handle);
+    else if (!this.#link.isAwaited && handle !== undefined) this.#open(credentials, handle, { isAwaited: true });
     if (this.#link.kind !== "connecting") return;
     this.#isAwaited = true;
     const result = await this.#atMost(this.#link.opening, this.#options.connectTimeoutMs + ANSWER_MS_MAX);
@@ -80,7 +82,7 @@ export class PlayerVoice {
 
   onWorkerAssigned(handle: WorkerHandle): void {
     const credentials = this.#pending;
-    if (credentials !== undefined) this.#open(credentials, handle);
+    if (credentials !== undefined) this.#open(credentials, handle, { isAwaited: false });
   }
 
   /** Sends nothing to the client: the connection is re-established automatically. */
@@ -117,7 +119,7 @@ export class PlayerVoice {
 
   #replace(credentials: VoiceCredentials, handle: WorkerHandle | undefined): void {
     this.#leave(credentials);
-    if (handle !== undefined) this.#open(credentials, handle);
+    if (handle !== undefined) this.#open(credentials, handle, { isAwaited: true });
   }
 
   /** An open connection that is given up on this side counts as closed normally, at once. */
@@ -135,14 +137,19 @@ export class PlayerVoice {
     intent.replace({ voice: intent.value.voice && { ...intent.value.voice, isClosed: true } });
   }
 
-  #open(credentials: VoiceCredentials, handle: WorkerHandle): void {
+  #open(
+    credentials: VoiceCredentials,
+    handle: WorkerHandle,
+    { isAwaited }: Pick<Extract<VoiceLinkState, { kind: "connecting" }>, "isAwaited">,
+  ): void {
     const voiceId = ++this.#voiceCount;
-    const request = handle.request({ type: "connectVoice", voiceId, credentials }, { timeoutMs: OPENING_MS_MAX });
+    const timeoutMs = isAwaited ? OPENING_MS_MAX : VOICE_PATIENCE_MS_MAX + OPENING_MS_MAX;
+    const request = handle.request({ type: "connectVoice", voiceId, credentials, isAwaited }, { timeoutMs });
     const opening = request.then(
       () => this.#onOpened(voiceId),
       (error: unknown) => this.#onFailed(voiceId, error),
     );
-    this.#link = { kind: "connecting", voiceId, opening };
+    this.#link = { kind: "connecting", voiceId, opening, isAwaited };
   }
 
   #onOpened(voiceId: number): OpeningResult {

@@ -158,6 +158,10 @@ export class Player implements PooledPlayer, UpdateTarget {
     return this.#updates.isUnused;
   }
 
+  get hasBeenUpdated(): boolean {
+    return this.#updates.hasSucceeded;
+  }
+
   get state(): OwnPlayerState {
     const { isPaused, volume } = this.#intent.value;
     return { isPaused, volume, playing: this.#track.playing };
@@ -171,6 +175,8 @@ export class Player implements PooledPlayer, UpdateTarget {
         this.#endHold();
         if (!isOver()) await this.#apply(update, { reserved, isReplacing });
       });
+      // Only now it is more than an attempt.
+      this.#onChanged();
     } finally {
       this.#memory.release(reserved);
     }

@@ -14,8 +14,9 @@ const ENTRIES: Readonly<Record<FilterName, FilterEntry>> = {
 
 /** Filters as they are stored: with all members, each of its kind and within its range. Those of plugins are flat. */
 export function areFilterSettings(value: unknown): value is FilterSettings {
-  const { data: filters } = filterSettingsSchema.safeParse(value);
-  if (filters === undefined) return false;
+  if (!filterSettingsSchema.safeParse(value).success) return false;
+  // The value, as the result of the schema would lack what it lets pass under odd names.
+  const filters = value as FilterSettings;
   const names = Object.keys(ENTRIES) as FilterName[]; // it is a literal
   const { pluginFilters = {} } = filters;
   const ofModules = pluginFilters as Readonly<Record<string, unknown>>; // the schema lets any others pass

@@ -18,6 +18,11 @@ export class UpdateQueue {
     return !this.#hasSucceeded && this.#openCount === 0;
   }
 
+  /** A job has succeeded. */
+  get hasSucceeded(): boolean {
+    return this.#hasSucceeded;
+  }
+
   /** Runs `job` after those before it, also when one of them failed. Rejects as `job` does, or with `player-busy`. */
   run<T>(job: () => Promise<T>): Promise<T> {
     if (this.#waitingCount >= WAITING_MAX) {

@@ -139,6 +139,11 @@ export class WebSocketEndpoint implements UpgradeTarget {
       .next(accountFor(identity, request.socket.remoteAddress))
       .then(() => this.#findResumable(protocol, request, identity))
       .then((session) => {
+        if (this.#options.sessions.isClosed) {
+          // Some libraries take any answer for final, and try again only without one.
+          socket.destroy();
+          return;
+        }
         const refusal = this.#complete({ ...handshake, session });
         // A refused and closed socket keeps its listener: an error event without one ends the process.
         if (refusal === undefined) socket.off("error", onError);

@@ -17,6 +17,8 @@ export interface SessionPlayer {
   readonly isPlaying: boolean;
   /** No update has been carried out so far, and none is waiting. */
   readonly isUnused: boolean;
+  /** An update has been carried out, or it was restored: it is more than an attempt. */
+  readonly hasBeenUpdated: boolean;
   /**
    * It was made held (`PlayerOwner.isHeld`), and has not begun: it is silent and has no worker. Updates, skips and `begin`
    * end that.

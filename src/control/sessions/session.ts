@@ -353,6 +353,14 @@ export class Session implements EventSink {
     this.#options.onWaiting(this);
   }
 
+  /** Ends the connection of a session that waits for its client then; others stay connected. */
+  disconnect(): void {
+    if (this.#state.kind !== "connected" || !this.isLasting) return;
+    const { socket } = this.#state;
+    this.socketClosed(socket);
+    socket.terminate();
+  }
+
   /** Says goodbye with a close code and ends the session. */
   close(code: number): void {
     const state = this.#state;

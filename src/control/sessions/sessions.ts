@@ -149,6 +149,8 @@ export class Sessions {
   #onWaiting(session: Session): void {
     this.#waiting.delete(session);
     this.#waiting.add(session);
+    // The next process decides which of them are too many.
+    if (this.#isClosed) return;
     this.#tell("sessionParked", session);
     this.#endOthersUnderItsKey(session);
     this.#endOldestWaiting(session.account);
@@ -162,7 +164,7 @@ export class Sessions {
     owner,
     account,
   }: Pick<SessionClient, "owner" | "account">): "available" | "limit" | "draining" | "memory" {
-    if (this.#isDraining || this.#isClosed) return "draining";
+    if (this.#isDraining) return "draining";
     if (!this.#memory.hasCapacity(account)) return "memory";
     const { sessions: countMax } = this.#options.limitsOf(owner);
     if (countMax === Number.POSITIVE_INFINITY) return "available";
@@ -246,6 +248,20 @@ export class Sessions {
       for (const player of session.players.values()) if (player.isPlaying) playingPlayers++;
     }
     return { frameStats: null, players, playingPlayers, ...this.#options.readNodeStats() };
+  }
+
+  /** No client is accepted any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /**
+   * Ends the connections of all sessions that wait for their clients then, without a closing handshake: libraries come
+   * back after that as after a crash, and several do not after a close code. No client is accepted from now on.
+   */
+  disconnect(): void {
+    this.#isClosed = true;
+    for (const session of this.#sessions.values()) session.disconnect();
   }
 
   /** Closes every socket with 1001 and ends all sessions; resolves when their players have ended. */

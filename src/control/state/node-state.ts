@@ -35,6 +35,7 @@ export class NodeState {
   #setAside: SetAside | undefined;
   #restored: RestoredCounts = { sessions: 0, players: 0 };
   #held: readonly SessionPlayer[] = [];
+  #frozen: Promise<void> | undefined;
 
   constructor(options: NodeStateOptions) {
     this.#options = options;
@@ -51,6 +52,11 @@ export class NodeState {
   /** What sessions tell of their changes to. */
   get recorder(): SessionRecorder {
     return this.#recording?.recorder ?? NO_RECORDER;
+  }
+
+  /** What sessions are asked for outlives the process, as things are. */
+  get isStoring(): boolean {
+    return this.#recording?.writer.status.kind === "working";
   }
 
   /** See `StateWriter.written`. */
@@ -103,14 +109,18 @@ export class NodeState {
     };
   }
 
-  /** Before the sessions are closed: they stay stored as they are at this moment. Never rejects. */
-  async close(): Promise<void> {
+  /** Sessions stay stored as they are at this moment, whatever happens to them afterwards. */
+  freeze(): void {
     this.#stopping.abort();
-    const recording = this.#recording;
-    if (recording === undefined) return;
-    recording.recorder.stop();
-    await recording.writer.stop();
-    await recording.store.close();
+    this.#recording?.recorder.stop();
+    this.#frozen ??= this.#recording?.writer.stop();
+  }
+
+  /** Resolves when all is written; never rejects. */
+  async close(): Promise<void> {
+    this.freeze();
+    await this.#frozen;
+    await this.#recording?.store.close();
   }
 
   async #read(store: StateStore): Promise<Pick<ReadRecords, "sessions" | "useless">> {

@@ -4,6 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
+import type { PlayerIntent } from "../players/player-intent.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionPlayer } from "../sessions/session-player.ts";
@@ -37,31 +38,27 @@ export interface RestoredState {
 
 /** Opens them all, waiting for their clients; their players are silent. What does not fit into memory is left out. */
 export function restoreSessions(stored: readonly StoredSession[], options: RestoreOptions): RestoredState {
-  const sessions: Session[] = [];
-  const players: RestoredPlayer[] = [];
+  const opened = stored.map((entry) => ({ entry, session: openSession(entry, options) }));
   const lost: string[] = [];
-  let lostPlayers = 0;
-  for (const entry of stored) {
-    const session = openSession(entry, options);
-    if (session === undefined) {
-      lost.push(...entry.keys);
-      continue;
-    }
-    sessions.push(session);
+  const sessions: Session[] = [];
+  for (const { entry, session } of opened) {
+    // One that was opened later may have ended it: there are bounds for how many wait.
+    if (session?.isWaiting) sessions.push(session);
+    else lost.push(...entry.keys);
+  }
+  const players: RestoredPlayer[] = [];
+  for (const { entry, session } of opened) {
+    if (!session?.isWaiting) continue;
     for (const { guildId, intent } of entry.players) {
-      try {
-        const isSounding = intent.track !== undefined && !intent.isPaused && intent.voice?.isClosed === false;
-        players.push({ player: session.restorePlayer(guildId, intent), isSounding });
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error;
-        lostPlayers++;
-        lost.push(recordKey.player(session.id, guildId), recordKey.track(session.id, guildId));
-      }
+      const player = restorePlayer(session, { guildId, intent });
+      if (player === undefined) lost.push(recordKey.player(session.id, guildId), recordKey.track(session.id, guildId));
+      else players.push({ player, isSounding: isSounding(intent) });
     }
   }
-  if (lostPlayers > 0)
-    options.logger.warn("state: players were not restored: no memory is left", { players: lostPlayers });
-  const ordered = [...players.filter(({ isSounding }) => isSounding), ...players.filter((one) => !one.isSounding)];
+  const count = opened.reduce((sum, { entry }) => sum + entry.players.length, 0);
+  if (players.length < count)
+    options.logger.warn("state: not all players were restored", { restored: players.length, stored: count });
+  const ordered = [...players.filter((one) => one.isSounding), ...players.filter((one) => !one.isSounding)];
   return {
     sessions,
     players: ordered.map(({ player }) => player),
@@ -73,6 +70,23 @@ export function restoreSessions(stored: readonly StoredSession[], options: Resto
 interface RestoredPlayer {
   readonly player: SessionPlayer;
   readonly isSounding: boolean;
+}
+
+function isSounding({ track, isPaused, voice }: PlayerIntent): boolean {
+  return track !== undefined && !isPaused && voice?.isClosed === false;
+}
+
+/** Undefined: there is no memory for it. */
+function restorePlayer(
+  session: Session,
+  { guildId, intent }: StoredSession["players"][number],
+): SessionPlayer | undefined {
+  try {
+    return session.restorePlayer(guildId, intent);
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    return undefined;
+  }
 }
 
 function openSession({ id, record, kept, messages }: StoredSession, options: RestoreOptions): Session | undefined {
@@ -92,14 +106,16 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
   };
   const deadlineEpochMs = record.deadlineEpochMs ?? clock.epochMs() + Number(timeout) * 1000;
   const waitMs = Math.max(WAIT_MS_MIN, deadlineEpochMs - clock.epochMs());
+  let session: Session | undefined;
   try {
     const settings = { resuming: true, timeout, resumeKey };
-    const session = sessions.openWaiting(id, client, { settings, left: { waitMs, messages } });
+    session = sessions.openWaiting(id, client, { settings, left: { waitMs, messages } });
     for (const { guildId, plugin, json } of kept) session.kept.set(guildId, plugin, json);
     return session;
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     logger.warn("state: a session was not restored", { sessionId: id, error });
+    session?.destroy();
     return undefined;
   }
 }

@@ -188,7 +188,7 @@ export class StateRecorder implements SessionRecorder {
     const trackKey = recordKey.track(session.id, guildId);
     const stored = this.#stored.get(session);
     const player = session.players.get(guildId);
-    if (stored === undefined || player === undefined || player.isUnused) {
+    if (stored === undefined || player?.hasBeenUpdated !== true) {
       stored?.entries.delete(key);
       stored?.tracks.delete(guildId);
       return [key, trackKey].map((gone) => ({ key: gone, value: undefined }));

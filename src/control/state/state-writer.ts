@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
-import { type StateChange, type StateStore, VALUE_BYTES_MAX } from "../../state/state-store.ts";
+import { STATE_LIMITS, type StateChange, type StateStore } from "../../state/state-store.ts";
 import type { StateStatus } from "./state-status.ts";
 
 /** A batch ends with the entry that reaches either bound: reading and encrypting it takes the main thread's time. */
@@ -47,6 +47,8 @@ export class StateWriter {
   #writing: Promise<void> | undefined;
   /** The batch that failed: it is written before anything else, as its entries do not read the same a second time. */
   #failed: readonly StateChange[] = [];
+  /** One has failed, and the next try is later. */
+  #isPausing = false;
   /** A write takes so long that answers do not wait for it. */
   #isHanging = false;
   #isStopped = false;
@@ -94,12 +96,17 @@ export class StateWriter {
     });
   }
 
-  /** Writes what is marked, and nothing that is marked later. Resolves also when that fails. */
+  /**
+   * Reads all that is marked within this call, and writes it; nothing that is marked later is. Resolves when that has
+   * been done or has failed.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    while (this.#writing !== undefined || (!this.#isIdle && this.#status.kind !== "failing")) {
-      await (this.#writing ?? this.#write());
-    }
+    const last: (readonly StateChange[])[] = [];
+    while (this.#entries.size > 0) last.push(this.#takeBatch());
+    await this.#writing;
+    for (const batch of [this.#failed, ...last]) if (batch.length > 0) await this.#writeBatch(batch);
+    this.#settleWaiters(Number.POSITIVE_INFINITY);
   }
 
   get #isIdle(): boolean {
@@ -107,7 +114,7 @@ export class StateWriter {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#writing !== undefined || this.#status.kind === "failing") return;
+    if (this.#isScheduled || this.#writing !== undefined || this.#isPausing) return;
     this.#isScheduled = true;
     // After the requests that have arrived together.
     this.#options.clock.after(0, () => {
@@ -156,7 +163,7 @@ export class StateWriter {
 
   /** One that is too large for the store is removed from it. */
   #storable(change: StateChange): StateChange {
-    if (change.value === undefined || Buffer.byteLength(change.value) <= VALUE_BYTES_MAX) return change;
+    if (change.value === undefined || Buffer.byteLength(change.value) <= STATE_LIMITS.valueBytesMax) return change;
     this.#options.logger.warn("state: a record is too large and is not stored", { record: change.key });
     return { key: change.key, value: undefined };
   }
@@ -190,8 +197,10 @@ export class StateWriter {
       this.#status = { kind: "failing", reason, sinceEpochMs: clock.epochMs() };
       logger.warn(`state: ${reason}; players play on, but a restart would lose what changes from now on`, { error });
     }
+    this.#isPausing = true;
     clock.after(RETRY_MS, () => {
-      if (this.#writing === undefined && !this.#isStopped) void this.#write();
+      this.#isPausing = false;
+      if (!this.#isIdle && !this.#isStopped) this.#schedule();
     });
   }
 

@@ -19,7 +19,7 @@ import { FRAME_MS } from "../format/audio-format.ts";
 import type { RemoteTrack } from "../handoff/relay-messages.ts";
 import type { LoopMember, TickLoop } from "../scheduler/tick-loop.ts";
 import type { VoiceGate } from "../voice/frame-sink.ts";
-import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
+import type { Voice, VoiceClose, VoiceConnectOptions, VoiceStatus } from "../voice/voice.ts";
 import { AudioWatch } from "./audio-watch.ts";
 import type { CpuQuotaCheck } from "./cpu-quota-watch.ts";
 import { FrameSlot } from "./frame-slot.ts";
@@ -322,8 +322,8 @@ export class AudioPlayer implements LoopMember {
   }
 
   /** Resolves when the gateway's WebSocket is open. */
-  connectVoice(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
-    return this.#output.connect(voiceId, credentials);
+  connectVoice(voiceId: VoiceId, credentials: VoiceCredentials, options?: VoiceConnectOptions): Promise<void> {
+    return this.#output.connect(voiceId, credentials, options);
   }
 
   /** Makes this a remote player: its voice connection is on another worker. */

@@ -7,7 +7,7 @@ import type { PlayerId, VoiceId } from "../../bridge/commands.ts";
 import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../lib/close-codes.ts";
 import { type FrameSink, NO_SINK, type SendBlockReason, type VoiceGate } from "../voice/frame-sink.ts";
-import type { Voice, VoiceClose, VoiceStatus } from "../voice/voice.ts";
+import type { Voice, VoiceClose, VoiceConnectOptions, VoiceStatus } from "../voice/voice.ts";
 import { moveIncrease, noVoiceCounts, type VoiceCounts } from "../voice/voice-counters.ts";
 
 /** Discord requires five silence frames at every stop, or decoders invent audio (discord-voice.md section 2.4). */
@@ -130,10 +130,10 @@ export class VoiceOutput {
   // The connection
 
   /** Resolves when the gateway's WebSocket is open. */
-  async connect(voiceId: VoiceId, credentials: VoiceCredentials): Promise<void> {
+  async connect(voiceId: VoiceId, credentials: VoiceCredentials, options?: VoiceConnectOptions): Promise<void> {
     this.#voiceId = voiceId;
     const voice = this.#voice ?? (await this.#create());
-    await voice.connect(credentials);
+    await voice.connect(credentials, options);
   }
 
   /** Creates the connection on first use: a player without voice loads none of its code. */

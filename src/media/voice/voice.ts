@@ -5,13 +5,21 @@ import type { VoiceCredentials } from "../../bridge/voice-credentials.ts";
 import type { FrameSink } from "./frame-sink.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
+export interface VoiceConnectOptions {
+  /**
+   * False: nobody waits for the answer, and failures that may pass are not given up for a long time
+   * (VOICE_PATIENCE_MS_MAX). Default: true.
+   */
+  readonly isAwaited?: boolean | undefined;
+}
+
 /** What a player needs from its voice connection (connection/voice-connection.ts). */
 export interface Voice {
   /**
    * Resolves when the gateway's WebSocket is open; rejects with a NodeError. Called again, it moves to other
    * credentials.
    */
-  connect(credentials: VoiceCredentials): Promise<void>;
+  connect(credentials: VoiceCredentials, options?: VoiceConnectOptions): Promise<void>;
   /** Where frames go now. Read it again for each frame: it changes with the session. */
   readonly sink: FrameSink;
   /**

@@ -42,6 +42,7 @@ export class RoutedNode {
         LAVALINK_SERVER_PASSWORD: NODE_PASSWORD,
         TONEARM_NETWORK_ALLOW: `${SITE_IPV4},${SITE_IPV6}`,
         TONEARM_VOICE_GATEWAY_SCHEME: "ws",
+        TONEARM_STATE_ENABLED: "false",
         // One planner serves all workers.
         TONEARM_WORKERS_COUNT: "2",
         ...config,

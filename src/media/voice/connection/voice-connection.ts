@@ -3,6 +3,7 @@
 // its sessions. The player's only entry to media/voice. Audio thread.
 
 import type { VoiceReport } from "../../../bridge/audio-report.ts";
+import { VOICE_PATIENCE_MS_MAX } from "../../../bridge/commands.ts";
 import { areSameCredentials, type VoiceCredentials } from "../../../bridge/voice-credentials.ts";
 import type { WorkerSettings } from "../../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../../errors.ts";
@@ -14,7 +15,7 @@ import type { Sockets } from "../../../network/sockets.ts";
 import { createHandlerGuard, type HandlerGuard } from "../../pacer/handler-guard.ts";
 import type { PacerLink } from "../../pacer/pacer-link.ts";
 import { type FrameSink, HOLDING_SINK, NO_SINK } from "../frame-sink.ts";
-import type { Voice, VoiceClose, VoiceStatus } from "../voice.ts";
+import type { Voice, VoiceClose, VoiceConnectOptions, VoiceStatus } from "../voice.ts";
 import { createVoiceCounters, type VoiceCounters } from "../voice-counters.ts";
 import type { VoiceGuard } from "../voice-guard.ts";
 import { VoiceLimits, type VoiceThreadLimits } from "../voice-limits.ts";
@@ -24,6 +25,9 @@ import { type SessionLoss, VoiceSession } from "./voice-session.ts";
 
 /** Waits between the attempts to open the gateway for the first time. */
 const CONNECT_BACKOFF_MS: readonly number[] = [250, 750];
+/** The same while nobody waits for it; then the last one again and again. With its jitter it is at most a minute. */
+const PATIENT_BACKOFF_MS: readonly number[] = [...CONNECT_BACKOFF_MS, 2000, 5000, 12_000, 24_000];
+const PATIENT_BACKOFF_MS_MAX = 48_000;
 /** In a move the old session keeps sending for at most this long. */
 const MOVE_OVERLAP_MS_MAX = 10_000;
 
@@ -65,6 +69,8 @@ interface Target {
   readonly plan: ReconnectPlan;
   /** The gateway was open once: from then on the client relies on this connection, and its end is reported. */
   hasOpened: boolean;
+  /** Nobody waits for it to open. */
+  isPatient: boolean;
   connectFailures: number;
   isXchachaForced: boolean;
   /** A new session because no DAVE group was formed is tried once. */
@@ -134,13 +140,15 @@ export class VoiceConnection implements Voice {
   /**
    * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values
    * move it, and the old session keeps sending until the new one can. Rejects with NodeError "voice-connect-failed"
-   * when it could not be opened within `settings.connectTimeoutMs`; no further attempt follows. A pending call whose
-   * values are replaced by other values rejects with the same error, at once.
+   * when it could not be opened within `settings.connectTimeoutMs`, or VOICE_PATIENCE_MS_MAX for a call that is not
+   * awaited; no further attempt follows. A pending call whose values are replaced by other values rejects with the same
+   * error, at once.
    */
-  connect(credentials: VoiceCredentials): Promise<void> {
+  connect(credentials: VoiceCredentials, { isAwaited = true }: VoiceConnectOptions = {}): Promise<void> {
     if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));
     if (this.#state.kind === "active" && areSameCredentials(this.#state.target.credentials, credentials)) {
       if (this.#state.session?.isOpen) return Promise.resolve();
+      setPatience(this.#state.target, !isAwaited);
       this.#hurry(this.#state);
       return this.#waitForOpen(this.#state.target);
     }
@@ -151,6 +159,7 @@ export class VoiceConnection implements Voice {
       url: gatewayUrl(endpoint, this.#options.settings.gatewayScheme),
       plan: new ReconnectPlan(this.#options.random),
       hasOpened: false,
+      isPatient: !isAwaited,
       connectFailures: 0,
       isXchachaForced: false,
       hasBeenRebuiltForDave: false,
@@ -313,7 +322,11 @@ export class VoiceConnection implements Voice {
   }
 
   #onConnectFailed(state: ActiveState, { code, reason, isByRemote, cause }: SessionLoss): void {
-    const backoffMs = CONNECT_BACKOFF_MS[state.target.connectFailures++];
+    const { isPatient, connectFailures } = state.target;
+    state.target.connectFailures++;
+    const backoffMs = isPatient
+      ? (PATIENT_BACKOFF_MS[connectFailures] ?? PATIENT_BACKOFF_MS_MAX)
+      : CONNECT_BACKOFF_MS[connectFailures];
     if (backoffMs === undefined || !isTransient(cause)) {
       this.#giveUp({ code, reason, isByRemote }, cause);
       return;
@@ -388,7 +401,7 @@ export class VoiceConnection implements Voice {
 
   #waitForOpen(target: Target): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timeoutMs = this.#options.settings.connectTimeoutMs;
+      const timeoutMs = target.isPatient ? VOICE_PATIENCE_MS_MAX : this.#options.settings.connectTimeoutMs;
       const timer = this.#clock.after(timeoutMs, () => this.#onOpenTimeout(target, timeoutMs));
       this.#waiters.push({ resolve, reject, timer });
     });
@@ -456,6 +469,12 @@ export class VoiceConnection implements Voice {
       this.#logger.error("voice event listener failed: unexpected error", { error });
     }
   }
+}
+
+/** A target for which somebody begins to wait has all its attempts before it. */
+function setPatience(target: Target, isPatient: boolean): void {
+  if (target.isPatient && !isPatient) target.connectFailures = 0;
+  target.isPatient = isPatient;
 }
 
 /** Refused connections, server errors and lost networks pass; names that do not exist and refused addresses do not. */

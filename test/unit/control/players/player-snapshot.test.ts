@@ -33,7 +33,7 @@ beforeEach(() => {
   first = createSide();
 });
 
-function createSide({ isRunning = true, limitBytes = 100_000 } = {}): Side {
+function createSide({ isRunning = true, limitBytes = 100_000, isHeld = false } = {}): Side {
   const workers = new FakeWorkers(clock);
   workers.isRunning = isRunning;
   const messages: OutgoingMessage[] = [];
@@ -52,6 +52,7 @@ function createSide({ isRunning = true, limitBytes = 100_000 } = {}): Side {
     updateTimer: new UpdateTimer({ clock, intervalMs: 5000 }),
     clock,
     memory,
+    isHeld,
     logger: silentLogger,
     deadlyTracks: new DeadlyTracks(),
     sharedIncidents: new SharedIncidents({ clock, logger: silentLogger }),
@@ -87,6 +88,14 @@ function report(positionMs: number, { workers } = first): void {
 /** As a store would hold it. */
 function stored(): PlayerIntent {
   return structuredClone(first.player.snapshot());
+}
+
+/** A player that is restored from the first one, and held. */
+function restore(options: { readonly isRunning?: boolean; readonly snapshot?: PlayerIntent } = {}): Side {
+  const { snapshot = stored(), ...others } = options;
+  const side = createSide({ ...others, isHeld: true });
+  side.player.restore(snapshot);
+  return side;
 }
 
 /** All commands of the workers so far, without the numbers that count within one player or worker. */
@@ -176,9 +185,9 @@ describe("a player restored from a snapshot", () => {
     "a restored player gives a worker the same commands as the first one had: %s",
     async (_name, types, prepare) => {
       await prepare();
-      const second = createSide({ isRunning: false });
-      second.player.restore(stored());
-      second.workers.start();
+      const second = restore();
+      expect(second.workers.hasPlayer).toBe(false);
+      void second.player.begin();
       const restored = commands(second);
       expect(restored.map((command) => "type" in command && command.type)).toEqual(types);
       expect(restored).toEqual(commandsAfterLoss());
@@ -189,8 +198,7 @@ describe("a player restored from a snapshot", () => {
     "a restored player looks the same to its client and gives the same snapshot: %s",
     async (_name, _types, prepare) => {
       await prepare();
-      const second = createSide({ isRunning: false });
-      second.player.restore(stored());
+      const second = restore();
       first.workers.lose();
       expect(second.player.toJson()).toEqual(first.player.toJson());
       expect(second.player.snapshot()).toEqual(first.player.snapshot());
@@ -198,36 +206,11 @@ describe("a player restored from a snapshot", () => {
     },
   );
 
-  test("a restored player sends everything to a worker that it has already", async () => {
-    await connect();
-    await play({ volume: 40, filters: FILTERS });
-    const second = createSide();
-    commands(second);
-    second.player.restore(stored());
-    expect(commands(second)).toEqual([
-      { type: "setVolume", volume: 40 },
-      { type: "setFilters", filters: FILTERS },
-      ...commandsAfterLoss().slice(1),
-    ]);
-  });
-
-  test("a restored player continues at the position of the snapshot, however much later", async () => {
-    await play();
-    report(6000);
-    clock.advance(500);
-    const snapshot = stored();
-    expect(snapshot.track).toMatchObject({ positionMs: 6500, epochMs: clock.epochMs() });
-    clock.advance(60_000);
-    const second = createSide();
-    second.player.restore(snapshot);
-    expect(second.workers.last("play")).toMatchObject({ startMs: 6500 });
-  });
-
   test("a restored player shows no position beyond the end time of its stream", async () => {
     await play({ endTimeMs: 70_000 }, STREAM);
     report(60_000);
-    const second = createSide();
-    second.player.restore(stored());
+    const second = restore();
+    void second.player.begin();
     report(9900, second);
     clock.advance(50);
     expect(second.player.snapshot().track?.positionMs).toBe(69_950);
@@ -237,8 +220,8 @@ describe("a player restored from a snapshot", () => {
 
   test("a restored player sends regular updates while its track is loaded, and is in use", async () => {
     await play();
-    const second = createSide();
-    second.player.restore(stored());
+    const second = restore();
+    void second.player.begin();
     expect([second.player.isUnused, second.player.isPlaying]).toEqual([false, true]);
     clock.advance(5000);
     expect(second.messages.map(({ op }) => op)).toEqual(["playerUpdate"]);
@@ -250,8 +233,7 @@ describe("a player restored from a snapshot", () => {
   test("a restored player connects again with the same voice values after a close by Discord", async () => {
     await connect();
     first.workers.say({ type: "voiceClosed", voiceId: 1, code: 4014, reason: "", isByRemote: true });
-    const second = createSide();
-    second.player.restore(stored());
+    const second = restore();
     void second.player.update({ ...EMPTY_UPDATE, voice: CREDENTIALS }, { isReplacing: true });
     await settle();
     expect(second.workers.last("connectVoice").credentials).toEqual(CREDENTIALS);
@@ -260,8 +242,8 @@ describe("a player restored from a snapshot", () => {
   test("a restored player counts its values in the memory of the session until it is destroyed", async () => {
     await connect();
     await play({ userData: { text: "x".repeat(20_000) }, filters: FILTERS });
-    const second = createSide();
-    second.player.restore(stored());
+    const second = restore();
+    void second.player.begin();
     expect(second.memory.usedBytes).toBe(first.memory.usedBytes);
     const destroyed = second.player.destroy();
     await second.workers.reply("destroyPlayer");
@@ -271,15 +253,21 @@ describe("a player restored from a snapshot", () => {
 
   test("a player whose session has no memory for it is not restored and stays a new one", async () => {
     await play({ userData: { text: "x".repeat(20_000) } });
-    const second = createSide({ limitBytes: 10_000 });
+    const second = createSide({ limitBytes: 10_000, isHeld: true });
     expect(() => second.player.restore(stored())).toThrow(expect.objectContaining({ code: "memory-exhausted" }));
     expect(second.player.toJson().track).toBeNull();
+    await second.player.begin();
     expect(second.workers.all("play")).toEqual([]);
   });
 
-  test("only a new player can be restored", async () => {
-    await play();
-    expect(() => first.player.restore(stored())).toThrow("only a new player can be restored");
+  test("only a new player that is held can be restored", async () => {
+    const message = "only a new player that is held can be restored";
+    expect(() => first.player.restore(stored())).toThrow(message);
+    const second = restore();
+    expect(() => second.player.restore(stored())).toThrow(message);
+    const third = createSide({ isHeld: true });
+    void third.player.begin();
+    expect(() => third.player.restore(stored())).toThrow(message);
   });
 });
 

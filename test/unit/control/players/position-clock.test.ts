@@ -55,3 +55,41 @@ test("a seek goes back, a pause does not", () => {
   clock.jumpTo(200);
   expect(clock.at(9000)).toBe(200);
 });
+
+test("a clock without a report has no rate, and none after a jump or a hold", () => {
+  const clock = new PositionClock(0, 60_000);
+  const rates = [clock.rate];
+  clock.report({ positionMs: 0, epochMs: 1000, rate: 0 });
+  rates.push(clock.rate);
+  clock.report({ positionMs: 0, epochMs: 1100, rate: 1.5 });
+  rates.push(clock.rate);
+  clock.report({ positionMs: 300, epochMs: 1300, rate: 0 });
+  rates.push(clock.rate);
+  clock.jumpTo(5000);
+  rates.push(clock.rate);
+  clock.report({ positionMs: 5000, epochMs: 1400, rate: 1 });
+  clock.holdAt(1500);
+  rates.push(clock.rate);
+  expect(rates).toEqual([undefined, undefined, 1.5, 0, undefined, undefined]);
+});
+
+test("a report is expected where the last one leads to, within 250 ms, at the same rate", () => {
+  const clock = new PositionClock(0, 60_000);
+  clock.report({ positionMs: 1000, epochMs: 1000, rate: 2 });
+  const expects = (positionMs: number, epochMs: number, rate = 2) => clock.expects({ positionMs, epochMs, rate });
+  expect([expects(2000, 1500), expects(2250, 1500), expects(1750, 1500), expects(21_000, 11_000)]).not.toContain(false);
+  expect([expects(2251, 1500), expects(1749, 1500), expects(2000, 1500, 1), expects(2000, 1500, 0)]).not.toContain(
+    true,
+  );
+});
+
+test("an assumed position runs on without reports until one comes, within the track and its end time", () => {
+  const clock = new PositionClock(0, 60_000);
+  clock.assume({ positionMs: 1000, epochMs: 1000, rate: 1.5 });
+  expect([clock.at(500), clock.at(11_000), clock.at(99_000), clock.rate]).toEqual([1000, 16_000, 60_000, 1.5]);
+  clock.assume({ positionMs: 1000, epochMs: 1000, rate: 1.5 });
+  clock.setEnd(20_000);
+  expect(clock.at(99_000)).toBe(20_000);
+  clock.report({ positionMs: 10_000, epochMs: 100_000, rate: 1 });
+  expect(clock.at(105_000)).toBe(11_000);
+});

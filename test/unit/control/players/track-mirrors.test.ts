@@ -55,7 +55,7 @@ beforeEach(() => {
   idleBytes = memory.usedBytes;
 });
 
-function createPlayer(): [Player, FakeWorkers] {
+function createPlayer({ isHeld = false } = {}): [Player, FakeWorkers] {
   const pool = new FakeWorkers(clock);
   const made = new Player({
     guildId: "1",
@@ -96,6 +96,7 @@ function createPlayer(): [Player, FakeWorkers] {
     updateTimer: new UpdateTimer({ clock, intervalMs: 5000 }),
     clock,
     memory,
+    isHeld,
     logger: createLogger((level, message, fields) => logged.push(`${level} ${message} ${JSON.stringify(fields)}`)),
     deadlyTracks: new DeadlyTracks(),
     voiceConnectTimeoutMs: 5000,
@@ -325,8 +326,9 @@ describe("a player that plays a fallback", () => {
   test("it plays that after it was restored, and looks for the next when that fails", async () => {
     const snapshot = structuredClone(player.snapshot());
     messages.splice(0);
-    [player, workers] = createPlayer();
+    [player, workers] = createPlayer({ isHeld: true });
     player.restore(snapshot);
+    void player.begin();
     expect([playedSource(), player.toJson().track?.pluginInfo]).toMatchObject(["soundcloud", { fallback: {} }]);
     await fail("link-refused", "refused");
     expect(searches[1]?.tried.map(({ info }) => info.identifier)).toEqual(["right"]);
@@ -607,11 +609,13 @@ describe("a track of a mirrored source", () => {
     const early = structuredClone(player.snapshot());
     await searches[0]?.answer(song("right"));
     const late = structuredClone(player.snapshot());
-    [player, workers] = createPlayer();
+    [player, workers] = createPlayer({ isHeld: true });
     player.restore(late);
+    void player.begin();
     expect([playedSource(), searches.length]).toEqual(["soundcloud", 1]);
-    [player, workers] = createPlayer();
+    [player, workers] = createPlayer({ isHeld: true });
     player.restore(early);
+    void player.begin();
     expect([plays(), searches.length]).toEqual([0, 2]);
   });
 });

@@ -185,6 +185,12 @@ describe("the connection itself", () => {
     expect(await client.closed).toEqual({ code: 1001, reason: "" });
   });
 
+  test("a client that connects while the node ends gets no answer: some would take one for final", async () => {
+    server.sessions.disconnect();
+    const headers = { Authorization: PASSWORD, "User-Id": "1" };
+    await expect(server.handshake({ headers })).rejects.toThrow("socket hang up");
+  });
+
   test("a client that does not answer the close is disconnected, and delays no other", async () => {
     await server.close();
     await start(fastClock);

@@ -242,3 +242,39 @@ function stuckEvent(reason: string): OutgoingMessage {
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
+
+describe("a node that stops", () => {
+  const open = (socket: FakeSocket, resuming: boolean): Session => {
+    const client = {
+      userId: "1",
+      clientName: undefined,
+      dialect: V4_PROTOCOL,
+      owner: undefined,
+      account: "address test",
+    };
+    const session = sessions.open(socket, client);
+    session.configure({ resuming });
+    return session;
+  };
+
+  test("connections of sessions that may resume are dropped without a close code, others are closed with 1001", async () => {
+    const [lasting, other] = [new FakeSocket(), new FakeSocket()];
+    const session = open(lasting, true);
+    open(other, false);
+    sessions.disconnect();
+    expect(lasting).toMatchObject({ isTerminated: true, closedWith: undefined });
+    expect(session.isWaiting).toBe(true);
+    expect(other).toMatchObject({ isTerminated: false, closedWith: undefined });
+    await sessions.close();
+    expect(other.closedWith).toBe(1001);
+  });
+
+  test("what the socket had not taken waits for the client", () => {
+    const socket = new FakeSocket();
+    const session = open(socket, true);
+    socket.stall();
+    session.send({ op: "extension", type: "Late", guildId: "7", members: {} });
+    sessions.disconnect();
+    expect(session.waitingMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["Late"]);
+  });
+});

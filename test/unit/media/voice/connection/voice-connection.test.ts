@@ -143,6 +143,132 @@ describe("connecting", () => {
     silent.close();
   });
 
+  describe("a connection that nobody waits for", () => {
+    interface RefusedFixture extends Fixture {
+      readonly endpoint: string;
+      /** From now on connections lead to the gateway. */
+      admit(): void;
+      outcome(): string;
+    }
+
+    /** Connects to a server that ends every connection. */
+    async function refused(): Promise<RefusedFixture> {
+      const { connect, createServer } = await import("node:net");
+      const fixture = await prepare();
+      let isOpen = false;
+      const server = createServer((socket) => {
+        socket.on("error", () => undefined);
+        if (!isOpen) {
+          socket.destroy();
+          return;
+        }
+        const target = connect(Number(fixture.gateway.endpoint.split(":")[1]), "127.0.0.1");
+        target.on("error", () => undefined);
+        socket.pipe(target).pipe(socket);
+      }).listen(0, "127.0.0.1");
+      await until(() => server.listening);
+      open.unshift({ close: () => server.close() });
+      const { port } = server.address() as { port: number };
+      const endpoint = `127.0.0.1:${port}`;
+      let outcome = "pending";
+      fixture.connection.connect(fixture.credentials({ endpoint }), { isAwaited: false }).then(
+        () => {
+          outcome = "opened";
+        },
+        (error: Error & { code: string }) => {
+          outcome = error.code;
+        },
+      );
+      const admit = () => {
+        isOpen = true;
+      };
+      return { ...fixture, endpoint, admit, outcome: () => outcome };
+    }
+
+    /** Time passes until that many attempts have failed, and none while one is being made. */
+    async function failures({ connection, clock, lines }: Fixture, count: number): Promise<void> {
+      for (;;) {
+        await until(() => connection.describe().state !== "opening");
+        if (lines.filter(({ message }) => message === "voice connection lost").length >= count) return;
+        clock.advance(250);
+      }
+    }
+
+    test("it is tried on and on after refusals, at intervals of at most a minute, and opens in the end", async () => {
+      const fixture = await refused();
+      const { clock, connection, states, closes, outcome } = fixture;
+      const atMs: number[] = [];
+      for (let count = 1; count <= 9; count++) {
+        await failures(fixture, count);
+        atMs.push(clock.now());
+      }
+      const intervalsMs = atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0));
+      expect(intervalsMs).toEqual([250, 750, 2000, 5000, 12_000, 24_000, 48_000, 48_000]);
+      expect([outcome(), connection.sink.gate, states, closes]).toEqual(["pending", "hold", [], []]);
+      fixture.admit();
+      clock.advance(48_000);
+      await until(() => connection.sink.gate === "send");
+      expect([outcome(), closes]).toEqual(["opened", []]);
+    });
+
+    test("it is given up after an hour", async () => {
+      const { clock, connection, outcome } = await refused();
+      for (let ms = 0; ms < 3_600_000; ms += 60_000) {
+        await settle();
+        expect(outcome()).toBe("pending");
+        clock.advance(60_000);
+      }
+      await until(() => outcome() !== "pending");
+      expect([outcome(), connection.sink.gate, clock.pendingCount]).toEqual(["voice-connect-failed", "down", 0]);
+    });
+
+    test("it is tried again when a server does not answer", async () => {
+      const { createServer } = await import("node:net");
+      let connectionCount = 0;
+      const silent = createServer(() => {
+        connectionCount += 1;
+      }).listen(0, "127.0.0.1");
+      await until(() => silent.listening);
+      const { connection, credentials, clock } = await prepare();
+      const { port } = silent.address() as { port: number };
+      void connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }), { isAwaited: false }).catch(() => 0);
+      await until(() => connectionCount === 1);
+      clock.advance(5000);
+      clock.advance(250);
+      await until(() => connectionCount === 2);
+      expect(connection.sink.gate).toBe("hold");
+      connection.close();
+      silent.close();
+    });
+
+    test("it is given up at once when trying again cannot help", async () => {
+      const { connection, credentials } = await prepare({}, { networkAllow: [] });
+      const outcome = connection.connect(credentials(), { isAwaited: false });
+      await expect(outcome).rejects.toMatchObject({ cause: { code: "address-refused" } });
+    });
+
+    test("once somebody waits, it is tried at once and given up as any other", async () => {
+      const fixture = await refused();
+      const { clock, connection, credentials, endpoint, outcome } = fixture;
+      await failures(fixture, 7);
+      const startMs = clock.now();
+      const awaited = connection.connect(credentials({ endpoint })).catch((error) => error.code);
+      await failures(fixture, 10);
+      expect(await awaited).toBe("voice-connect-failed");
+      await settle();
+      expect([clock.now() - startMs, outcome()]).toEqual([1000, "voice-connect-failed"]);
+      expect(clock.pendingCount).toBe(0);
+    });
+
+    test("what discord closes is reported with its code", async () => {
+      const fixture = await prepare();
+      await fixture.connection.connect(fixture.credentials(), { isAwaited: false });
+      await until(() => fixture.connection.sink.gate === "send");
+      await closeByServer(fixture, 4006, "Session is no longer valid.");
+      expect(fixture.closes).toEqual([{ code: 4006, reason: "Session is no longer valid.", isByRemote: true }]);
+    });
+  });
+
   test.each(["", "not an endpoint", "user@host"])("the voice endpoint %j is rejected", async (endpoint) => {
     const { connection, credentials } = await prepare();
     await expect(connection.connect(credentials({ endpoint }))).rejects.toMatchObject({ code: "voice-connect-failed" });

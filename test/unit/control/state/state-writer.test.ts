@@ -1,0 +1,279 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { StateWriter } from "../../../../src/control/state/state-writer.ts";
+import { silentLogger } from "../../../../src/log/log.ts";
+import { STATE_LIMITS } from "../../../../src/state/state-store.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { MemoryStateStore } from "../../../support/memory-state-store.ts";
+import { untilSettled } from "../../../support/until-settled.ts";
+
+let clock: FakeClock;
+let store: MemoryStateStore;
+let writer: StateWriter;
+let emptiedCount: number;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  store = new MemoryStateStore();
+  emptiedCount = 0;
+  writer = new StateWriter({ store, clock, logger: silentLogger, onEmptied: () => emptiedCount++ });
+});
+
+function mark(key: string, value: string | undefined): void {
+  writer.mark(key, () => [{ key, value }]);
+}
+
+/** Timers that are due fire, and what follows from them. */
+async function flow(): Promise<void> {
+  clock.advance(0);
+  await untilSettled();
+  clock.advance(0);
+  await untilSettled();
+}
+
+async function hasResolved(promise: Promise<void> | undefined): Promise<boolean> {
+  let isResolved = false;
+  void promise?.then(() => {
+    isResolved = true;
+  });
+  await untilSettled();
+  return isResolved;
+}
+
+describe("writing", () => {
+  test("what is marked together is one batch, with the values of the moment of writing", async () => {
+    let value = "before";
+    writer.mark("a", () => [{ key: "a", value }]);
+    mark("b", "2");
+    value = "after";
+    await flow();
+    expect(store.batches).toEqual([
+      [
+        { key: "a", value: "after" },
+        { key: "b", value: "2" },
+      ],
+    ]);
+    expect(writer.counts).toEqual({ writes: 1, failedWrites: 0, writtenBytes: 6 });
+  });
+
+  test("while a write is under way the next waits, and an entry that is marked twice is written once", async () => {
+    store.hold();
+    mark("a", "1");
+    await flow();
+    mark("b", "1");
+    mark("b", "2");
+    await flow();
+    expect(store.batches).toHaveLength(1);
+    store.release();
+    await flow();
+    expect(store.batches[1]).toEqual([{ key: "b", value: "2" }]);
+  });
+
+  test("much at once is written in several batches, in the order in which it was marked", async () => {
+    const keys = Array.from({ length: 450 }, (_, index) => `key${index}`);
+    for (const key of keys) mark(key, "x");
+    for (let step = 0; step < 5; step++) await flow();
+    expect(store.batches.map((batch) => batch.length)).toEqual([200, 200, 50]);
+    expect(store.batches.flat().map(({ key }) => key)).toEqual(keys);
+  });
+
+  test("the changes of one entry are in one batch", async () => {
+    for (let index = 0; index < 199; index++) mark(`key${index}`, "x");
+    writer.mark("pair", () => [
+      { key: "one", value: "1" },
+      { key: "two", value: "2" },
+    ]);
+    await flow();
+    expect(store.batches[0]?.slice(-2).map(({ key }) => key)).toEqual(["one", "two"]);
+  });
+
+  test("a record that is too large is removed, the others are written", async () => {
+    store.records.set("a", "small");
+    mark("a", "x".repeat(STATE_LIMITS.valueBytesMax + 1));
+    mark("b", "2");
+    await flow();
+    expect([...store.records]).toEqual([["b", "2"]]);
+  });
+
+  test("what cannot be read is left out, the others are written", async () => {
+    writer.mark("a", () => {
+      throw new Error("broken");
+    });
+    mark("b", "2");
+    await flow();
+    expect([...store.records]).toEqual([["b", "2"]]);
+  });
+
+  test("stop writes what is marked, and nothing that is marked later", async () => {
+    mark("a", "1");
+    await writer.stop();
+    mark("b", "2");
+    await flow();
+    expect([...store.records.keys()]).toEqual(["a"]);
+  });
+});
+
+describe("answers", () => {
+  test("there is nothing to wait for when all is written", async () => {
+    expect(writer.written()).toBeUndefined();
+    mark("a", "1");
+    expect(writer.written()).toBeInstanceOf(Promise);
+    await flow();
+    expect(writer.written()).toBeUndefined();
+  });
+
+  test("an answer waits for what is marked before it, not for what is marked later", async () => {
+    store.hold();
+    mark("a", "1");
+    const first = writer.written();
+    await flow();
+    mark("b", "2");
+    const second = writer.written();
+    expect(await hasResolved(first)).toBe(false);
+    store.release();
+    store.hold();
+    await flow();
+    expect(await hasResolved(first)).toBe(true);
+    expect(await hasResolved(second)).toBe(false);
+    store.release();
+    await flow();
+    expect(await hasResolved(second)).toBe(true);
+  });
+
+  test("an answer waits for the batch that its own change is in", async () => {
+    for (let index = 0; index < 450; index++) mark(`key${index}`, "x");
+    const written = writer.written();
+    store.hold();
+    clock.advance(0);
+    await untilSettled();
+    expect(store.batches).toHaveLength(1);
+    store.release();
+    store.hold();
+    await flow();
+    expect(store.batches).toHaveLength(2);
+    expect(await hasResolved(written)).toBe(false);
+    store.release();
+    await flow();
+    await flow();
+    expect(await hasResolved(written)).toBe(true);
+  });
+
+  test("an answer waits a quarter of a second for a disk that hangs, the next ones not at all until it goes on", async () => {
+    store.hold();
+    mark("a", "1");
+    const written = writer.written();
+    clock.advance(249);
+    expect(await hasResolved(written)).toBe(false);
+    clock.advance(1);
+    expect(await hasResolved(written)).toBe(true);
+    mark("b", "1");
+    expect(writer.written()).toBeUndefined();
+    store.release();
+    await flow();
+    mark("c", "1");
+    expect(writer.written()).toBeInstanceOf(Promise);
+  });
+});
+
+describe("a store that fails", () => {
+  test("a batch that failed is written again before anything else, and status and counts say so", async () => {
+    store.failure = "state-unwritable";
+    mark("a", "1");
+    const written = writer.written();
+    await flow();
+    expect(await hasResolved(written)).toBe(true);
+    expect(writer.status).toEqual({
+      kind: "failing",
+      reason: "no: state-unwritable",
+      sinceEpochMs: clock.epochMs(),
+    });
+    mark("a", "2");
+    mark("b", "1");
+    expect(writer.written()).toBeUndefined();
+    clock.advance(4999);
+    await untilSettled();
+    expect(store.batches).toHaveLength(1);
+    store.failure = undefined;
+    clock.advance(1);
+    await flow();
+    expect(store.batches.slice(1)).toEqual([
+      [{ key: "a", value: "1" }],
+      [
+        { key: "a", value: "2" },
+        { key: "b", value: "1" },
+      ],
+    ]);
+    expect(writer.status).toEqual({ kind: "working" });
+    expect(writer.counts).toMatchObject({ writes: 2, failedWrites: 1 });
+  });
+
+  test("while it fails the log has one line, and one more when it works again", async () => {
+    const lines: string[] = [];
+    const log = (message: string): void => void lines.push(message);
+    const logger = { ...silentLogger, warn: log, info: log };
+    writer = new StateWriter({ store, clock, logger, onEmptied: () => undefined });
+    store.failure = "state-unwritable";
+    mark("a", "1");
+    await flow();
+    for (let step = 0; step < 3; step++) {
+      clock.advance(5000);
+      await flow();
+    }
+    store.failure = undefined;
+    clock.advance(5000);
+    await flow();
+    expect(store.batches).toHaveLength(5);
+    expect(lines).toEqual([expect.stringContaining("no: state-unwritable"), "state: writing works again"]);
+  });
+
+  test("a full store still gets what removes records", async () => {
+    store.records.set("old", "1");
+    store.failure = "state-full";
+    mark("old", undefined);
+    mark("new", "1");
+    await flow();
+    store.failure = undefined;
+    clock.advance(5000);
+    await flow();
+    expect(store.records.size).toBe(0);
+    expect(writer.status).toEqual({ kind: "working" });
+  });
+
+  test("after a write that a full store refused whole, the next one is tried", async () => {
+    store.failure = "state-full";
+    mark("a", "1");
+    await flow();
+    clock.advance(5000);
+    await flow();
+    store.failure = undefined;
+    mark("b", "1");
+    await flow();
+    expect([...store.records.keys()]).toEqual(["b"]);
+    expect(writer.status).toEqual({ kind: "working" });
+  });
+
+  test("a store that has lost everything is told of, and gets what is marked then", async () => {
+    mark("a", "1");
+    await flow();
+    store.failure = "state-damaged";
+    mark("b", "2");
+    await flow();
+    expect(emptiedCount).toBe(1);
+    mark("a", "1");
+    store.failure = undefined;
+    clock.advance(5000);
+    await flow();
+    expect(store.records).toEqual(
+      new Map([
+        ["b", "2"],
+        ["a", "1"],
+      ]),
+    );
+  });
+
+  test("stop ends while it fails", async () => {
+    store.failure = "state-unwritable";
+    mark("a", "1");
+    await writer.stop();
+    expect(store.batches).toHaveLength(1);
+  });
+});
