@@ -26,6 +26,7 @@ export const SIDE_BAR = [
     items: [
       "docs/how-to/install.md",
       "docs/how-to/upgrading.md",
+      "docs/how-to/restarts.md",
       "docs/how-to/container.md",
       "docs/how-to/pterodactyl.md",
       "docs/how-to/from-lavalink.md",
@@ -78,6 +79,7 @@ export const SIDE_BAR = [
           "docs/internals/links.md",
           "docs/internals/incidents.md",
           "docs/internals/recovery.md",
+          "docs/internals/state.md",
           "docs/internals/moving.md",
           "docs/internals/markers.md",
           "docs/internals/isolation.md",

@@ -80,8 +80,8 @@ function servedFamilies(): Map<string, Set<string>> {
 
 /** The labels in the reference: some families have no series as long as nothing is counted. */
 function documentedLabels(family: string): string[] {
-  const [, labels = ""] = new RegExp(`^\\| \`${family}\` \\| \\w+ \\| ([^|]*)\\|`, "m").exec(REFERENCE) ?? [];
-  return [...labels.matchAll(/`(\w+)`/g)].map(([, label = ""]) => label);
+  const [, labels = ""] = new RegExp(`^\\| \`${family}\\{([\\w,]+)\\}\``, "m").exec(REFERENCE) ?? [];
+  return [...labels.matchAll(/(\w+)/g)].map(([, label = ""]) => label);
 }
 
 function familyOf(series: string, families: ReadonlyMap<string, unknown>): string {

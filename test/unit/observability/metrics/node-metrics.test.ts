@@ -124,8 +124,8 @@ describe("the text", () => {
 
   test("is what docs/reference/metrics.md says: each family with its type and labels, and no others", () => {
     const page = readFileSync(new URL("../../../../docs/reference/metrics.md", import.meta.url), "utf8");
-    const rows = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ((?:`\w+`(?:, )?)*) ?\| .{10,} \|$/gm)];
-    const expected = rows.map(([, name, type, labels = ""]) => `${name} ${type} ${labels.replaceAll("`", "")}`);
+    const rows = [...page.matchAll(/^\| `(\w+)(?:\{([\w,]+)\})?` \| (\w+) \| .{10,} \|$/gm)];
+    const expected = rows.map(([, name, labels = "", type]) => `${name} ${type} ${labels.replaceAll(",", ", ")}`);
     const text = create().read(undefined);
     const served = [...text.matchAll(/^# TYPE (\w+) (\w+)\n\w+(?:\{([^}]*)\})? /gm)].map(
       ([, name, type, pairs = ""]) => {
