@@ -34,6 +34,7 @@ const BENCH: LabPrograms = {
   },
   dave: { module: "bench/dave", summary: "CPU of end-to-end encryption" },
   "codec-loading": { module: "bench/codec-loading", summary: "how late packets are while a codec is loaded" },
+  state: { module: "bench/state", summary: "how long a write to the stored state takes" },
   encoder: { module: "../opus-encoder/lab/main", summary: "audible artefacts and CPU cost of an Opus encoder" },
 };
 

@@ -324,6 +324,7 @@ async function buildParts(
     });
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
+  const readState = () => state.report();
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
     readStats,
@@ -335,6 +336,7 @@ async function buildParts(
     logCounts: logs.counts,
     readSessions: () => sessions.all(),
     readConnections: () => api.connectionCounts(),
+    readState,
     version: VERSION,
     startEpochMs: clock.epochMs(),
     isScraped,
@@ -348,6 +350,7 @@ async function buildParts(
       epochMs: () => clock.epochMs(),
       readStats,
       readLoad,
+      readState,
       readSessions: () => sessions.all(),
       sourcesJson: () => sources.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
@@ -356,7 +359,7 @@ async function buildParts(
     return nodeBundle(node, key);
   };
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources, routePlanner, readLoad },
+    parts: { sessions, sources, routePlanner, readLoad, readState },
     log: logRing,
     readBundle: () => readSupport(),
     clock,
@@ -381,7 +384,7 @@ async function buildParts(
     readLoad,
     readSupport,
     written: () => state.written(),
-    readState: () => state.report(),
+    readState,
     keys,
     limitsOf,
     tls,

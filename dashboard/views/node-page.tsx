@@ -74,10 +74,30 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
       <Fact name="Spare worker">
         {load.hasSpareWorker ? "waits to take over" : <Badge mood="warn">none yet</Badge>}
       </Fact>
+      <Fact name="State">
+        <Stored status={latest.stored} />
+      </Fact>
       <Fact name="Refused so far">{counted(load.refused, "start")}</Fact>
       <Fact name="Moved while playing">{counted(load.moved, "player")}</Fact>
     </dl>
   );
+}
+
+/** Whether sessions and players outlive a restart. */
+function Stored({ status }: { readonly status: StateMessage["stored"] }) {
+  switch (status.kind) {
+    case "working":
+      return "stored";
+    case "disabled":
+      return "not stored: switched off";
+    case "off":
+    case "failing":
+      return (
+        <>
+          <Badge mood="warn">not stored</Badge> {status.reason}
+        </>
+      );
+  }
 }
 
 function Actions({ ask, isLive, isDraining }: PageProps & { readonly isDraining: boolean }) {

@@ -100,6 +100,7 @@ export const SIDE_BAR = [
           "docs/decisions/dependencies.md",
           "docs/decisions/pacer.md",
           "docs/decisions/plugins.md",
+          "docs/decisions/state.md",
         ],
       },
     ],

@@ -1,7 +1,7 @@
 // The file that says which process has the state's folder. It holds no lock, the database does; it is there to be named
 // in a message. It stays when the process ends: a folder with it has held a database. Main thread.
 
-import { open, stat, writeFile } from "node:fs/promises";
+import { open, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
@@ -13,6 +13,11 @@ const FILE_BYTES_MAX = 1024;
 export async function writeHolder(folder: string, clock: Clock): Promise<void> {
   const holder = { pid: process.pid, host: hostname(), since: new Date(clock.epochMs()).toISOString() };
   await writeFile(join(folder, FILE_NAME), `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+}
+
+/** After it, the folder counts as one that has held no database. */
+export async function removeHolder(folder: string): Promise<void> {
+  await rm(join(folder, FILE_NAME), { force: true });
 }
 
 /** True when the folder has held a database. */

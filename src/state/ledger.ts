@@ -28,10 +28,6 @@ export class Ledger {
     return { count: this.#entries.size, sum: this.#sum };
   }
 
-  get sizeBytes(): number {
-    return this.#sizeBytes;
-  }
-
   /** Count and size after the changes; undefined entries are removals. */
   after(changes: ReadonlyMap<string, LedgerEntry | undefined>): { readonly count: number; readonly sizeBytes: number } {
     let count = this.#entries.size;

@@ -2,21 +2,19 @@
 // and the files are set aside. Used at start, and again after a failed write. Main thread.
 
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { type Database, DatabaseError, type OpenDatabase, type Operation } from "./database.ts";
-import { hasHolder, writeHolder } from "./holder.ts";
+import { hasHolder, removeHolder, writeHolder } from "./holder.ts";
 import { Ledger, type Total } from "./ledger.ts";
 import { markOf, SEAL_BYTES, Sealing } from "./sealing.ts";
 import { makeStateKey, readStateKey, type StateKeyOptions } from "./state-key.ts";
 import {
-  RECORDS_MAX,
   type SetAside,
   type SetAsideReason,
-  STATE_BYTES_MAX,
   STATE_VERSION,
+  type StateLimits,
   type StateRecord,
-  VALUE_BYTES_MAX,
 } from "./state-store.ts";
 
 /** The database's folder within the state's. */
@@ -34,6 +32,7 @@ const PREFIX = "r";
 export interface RecordsOptions extends StateKeyOptions {
   readonly clock: Clock;
   readonly openDatabase: OpenDatabase;
+  readonly limits: StateLimits;
 }
 
 /** A database all of whose records are there. */
@@ -48,14 +47,15 @@ export interface OpenRecords {
 }
 
 /**
- * Opens the records below the state's folder, which is created if needed.
+ * Opens the records below the state's folder, which is created if needed. `expected`: what their total may be, when it is
+ * known; anything else counts as damaged.
  * @throws DatabaseError "missing", "locked", "disk"; what the file system throws
  */
-export async function openRecords(options: RecordsOptions): Promise<OpenRecords> {
+export async function openRecords(options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
   const folder = join(options.path, RECORDS);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   try {
-    return await openWhole(folder, options);
+    return await openWhole(folder, options, expected);
   } catch (error) {
     const reason = unusableReason(error);
     if (reason === undefined) throw error;
@@ -71,6 +71,19 @@ export async function openRecords(options: RecordsOptions): Promise<OpenRecords>
  */
 export function setRecordsAside(options: RecordsOptions, reason: SetAsideReason): Promise<string> {
   return moveAside(join(options.path, RECORDS), { reason, options });
+}
+
+/** Node.js's own recursive call hides why it fails, and never ends below some folders. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = Object(error);
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await mkdir(folder, { mode: 0o700 });
+  }
 }
 
 /** The operations of a write with the total after it. */
@@ -96,18 +109,19 @@ function unusableReason(error: unknown): SetAsideReason | undefined {
   return error instanceof DatabaseError && error.kind === "damaged" ? "damaged" : undefined;
 }
 
-async function openWhole(folder: string, options: RecordsOptions): Promise<OpenRecords> {
-  const isExpected = await hasHolder(options.path);
+async function openWhole(folder: string, options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
+  const isExpected = expected !== undefined || (await hasHolder(options.path));
   if (isExpected) await checkFiles(folder);
   const database = await options.openDatabase(folder);
   try {
-    const { version, total, sealed } = await readEntries(database);
+    const { version, total, sealed } = await readEntries(database, options.limits);
     if (version === undefined && (isExpected || total !== undefined || sealed.length > 0))
       throw new Unusable("damaged");
     const sealing =
       version === undefined ? await createIn(database, options) : await sealingOf(parseVersion(version), options);
     const ledger = new Ledger();
     const records = version === undefined ? [] : openAll(sealed, { total, sealing, ledger });
+    if (expected?.every((total) => !isSame(total, ledger.total))) throw new Unusable("damaged");
     await writeHolder(options.path, options.clock);
     return { database, sealing, ledger, records, setAside: undefined };
   } catch (error) {
@@ -129,21 +143,24 @@ interface Entries {
   readonly sealed: readonly (readonly [string, Uint8Array])[];
 }
 
-async function readEntries(database: Database): Promise<Entries> {
+async function readEntries(database: Database, limits: StateLimits): Promise<Entries> {
+  const { recordsMax, bytesMax, valueBytesMax } = limits;
   const sealed: (readonly [string, Uint8Array])[] = [];
   let version: Uint8Array | undefined;
   let total: Uint8Array | undefined;
   let sizeBytes = 0;
   for await (const entries of database.entries()) {
     for (const [name, value] of entries) {
-      sizeBytes += name.length + value.length;
       if (name === VERSION) version = value;
       else if (name === TOTAL) total = value;
-      else if (name.startsWith(PREFIX)) sealed.push([name.slice(PREFIX.length), value]);
-      if (value.length > VALUE_BYTES_MAX + SEAL_BYTES) throw new Unusable("damaged");
+      if (!name.startsWith(PREFIX)) continue;
+      const key = name.slice(PREFIX.length);
+      sealed.push([key, value]);
+      sizeBytes += key.length + value.length;
+      if (value.length > valueBytesMax + SEAL_BYTES) throw new Unusable("damaged");
     }
-    // The store writes no more than this; some entries are not records.
-    if (sealed.length > RECORDS_MAX || sizeBytes > STATE_BYTES_MAX + VALUE_BYTES_MAX) throw new Unusable("damaged");
+    // The store writes no more than this.
+    if (sealed.length > recordsMax || sizeBytes > bytesMax) throw new Unusable("damaged");
   }
   return { version, total, sealed };
 }
@@ -191,9 +208,12 @@ function openAll(
     ledger.set(key, { mark: markOf(bytes), sizeBytes: key.length + bytes.length });
     return { key, value };
   });
-  const { count, sum } = parsed(expected);
-  if (count !== ledger.total.count || sum !== ledger.total.sum) throw new Unusable("damaged");
+  if (!isSame(parsed(expected), ledger.total)) throw new Unusable("damaged");
   return records;
+}
+
+function isSame(one: Partial<Record<keyof Total, unknown>>, other: Total): boolean {
+  return one.count === other.count && one.sum === other.sum;
 }
 
 /** Whatever it is, it has members or none. */
@@ -210,19 +230,15 @@ async function moveAside(
   folder: string,
   { reason, options }: { readonly reason: SetAsideReason; readonly options: RecordsOptions },
 ): Promise<string> {
-  // Without characters that a file system refuses; the names of one reason sort by time.
-  const time = new Date(options.clock.epochMs()).toISOString().replaceAll(":", "-");
-  const path = `${folder}-${reason}-${time}`;
-  await removeOldest(options.path);
-  await rename(folder, path);
-  await rm(join(options.path, "holder"), { force: true });
-  return path;
-}
-
-/** Leaves room for one more. */
-async function removeOldest(path: string): Promise<void> {
-  const names = (await readdir(path)).filter((name) => /^records-[a-z-]+-\d{4}-/.test(name));
+  const earlier = (await readdir(options.path)).filter((name) => name.startsWith(`${RECORDS}-`));
   const timeOf = (name: string): string => name.slice(name.search(/\d{4}-/));
-  const oldest = names.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(0, 1 - SET_ASIDE_MAX);
-  for (const name of oldest) await rm(join(path, name), { recursive: true, force: true });
+  const oldest = earlier.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(0, 1 - SET_ASIDE_MAX);
+  for (const name of oldest) await rm(join(options.path, name), { recursive: true, force: true });
+  // Without characters that a file system refuses.
+  const time = new Date(options.clock.epochMs()).toISOString().replaceAll(":", "-");
+  let path = `${folder}-${reason}-${time}`;
+  while (earlier.includes(basename(path))) path += "x";
+  await rename(folder, path);
+  await removeHolder(options.path);
+  return path;
 }

@@ -1,7 +1,6 @@
 // Opens the store of the state at the start of the node, or says why there is none. The one entry of this folder; its
 // caller is src/node.ts. Main thread.
 
-import { mkdir } from "node:fs/promises";
 import type { Secret } from "../config/keys/secret.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -11,7 +10,7 @@ import { DatabaseError, type OpenDatabase, openLevel } from "./database.ts";
 import { describeHolder } from "./holder.ts";
 import { openRecords } from "./open-records.ts";
 import { RecordStore } from "./record-store.ts";
-import type { OpenedState, SetAsideReason } from "./state-store.ts";
+import { type OpenedState, type SetAsideReason, STATE_LIMITS, type StateLimits } from "./state-store.ts";
 
 export interface OpenStateOptions {
   /** Absolute path of the state's folder, which is created. Only one process can have it open. */
@@ -24,12 +23,14 @@ export interface OpenStateOptions {
   readonly random?: Random;
   /** Default: LevelDB. */
   readonly openDatabase?: OpenDatabase;
+  /** Default: `STATE_LIMITS`. */
+  readonly limits?: StateLimits;
 }
 
 const REASONS: Readonly<Record<SetAsideReason, string>> = {
   damaged: "it is damaged, or part of it is missing",
   newer: "a newer version of the node wrote it",
-  "other-key": "it is encrypted with another key than that of tonearm.state.key or the file `key`",
+  "other-key": "it is encrypted with a different key (tonearm.state.key, or the file `key` in its folder)",
 };
 
 /**
@@ -37,10 +38,9 @@ const REASONS: Readonly<Record<SetAsideReason, string>> = {
  * @throws NodeError "state-in-use" when another process has the folder
  */
 export async function openStateStore(options: OpenStateOptions): Promise<OpenedState> {
-  const { path, logger, random = systemRandom, openDatabase = openLevel } = options;
-  const records = { ...options, random, openDatabase };
+  const { path, logger, random = systemRandom, openDatabase = openLevel, limits = STATE_LIMITS } = options;
+  const records = { ...options, random, openDatabase, limits };
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
     const open = await openRecords(records);
     const { setAside } = open;
     if (setAside !== undefined) {

@@ -7,20 +7,18 @@ import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Operation } from "./database.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import type { LedgerEntry, Total } from "./ledger.ts";
 import { type OpenRecords, openRecords, type RecordsOptions, setRecordsAside, withTotal } from "./open-records.ts";
 import { markOf } from "./sealing.ts";
 import {
   KEY_LENGTH_MAX,
-  RECORDS_MAX,
   type SetAside,
   type SetAsideReason,
-  STATE_BYTES_MAX,
   type StateChange,
+  type StateLimits,
   type StateRecord,
   type StateStore,
   SYNC_DELAY_MS,
-  VALUE_BYTES_MAX,
 } from "./state-store.ts";
 
 /** The database writes some text to a log of its work, which nobody reads; it is emptied after this much. */
@@ -30,6 +28,8 @@ export class RecordStore implements StateStore {
   readonly #options: RecordsOptions;
   /** Undefined after a failure, and when closed. */
   #open: OpenRecords | undefined;
+  /** What the total can be when it is opened again. */
+  #expected: readonly Total[] = [];
   /** What was read when it was opened, until it is asked for or changes. */
   #unread: readonly StateRecord[] | undefined;
   /** The last call; the next one begins when it has ended. */
@@ -93,31 +93,33 @@ export class RecordStore implements StateStore {
 
   #afterLast<T>(call: () => Promise<T>): Promise<T> {
     const result = this.#last.then(call);
-    this.#last = result.catch(() => undefined); // whoever called knows of it
+    this.#last = result.catch(() => undefined); // the caller has it
     return result;
   }
 
   async #write(changes: readonly StateChange[]): Promise<void> {
     const open = await this.#usable();
     const { database, sealing, ledger } = open;
+    const { limits } = this.#options;
     const operations: Operation[] = [];
     const entries = new Map<string, LedgerEntry | undefined>();
     for (const { key, value } of new Map(changes.map((change) => [change.key, change])).values()) {
-      checkRecord(key, value);
+      checkRecord({ key, value }, limits);
       const sealed = value === undefined ? undefined : sealing.seal(key, value);
       operations.push({ key, value: sealed });
       entries.set(key, sealed && { mark: markOf(sealed), sizeBytes: key.length + sealed.length });
     }
     if (operations.length === 0) return;
     const after = ledger.after(entries);
-    if (after.count > RECORDS_MAX) throw full(`more than ${RECORDS_MAX} records`);
-    if (after.sizeBytes > Math.max(STATE_BYTES_MAX, ledger.sizeBytes)) throw full(`more than ${STATE_BYTES_MAX} bytes`);
+    if (after.count > limits.recordsMax) throw full(`more than ${limits.recordsMax} records`);
+    if (after.sizeBytes > limits.bytesMax) throw full(`more than ${limits.bytesMax} bytes`);
     this.#unread = undefined;
+    const before = ledger.total;
     for (const [key, entry] of entries) ledger.set(key, entry);
     try {
       await database.write(withTotal(sealing, ledger.total, operations), { isSynced: false });
     } catch (error) {
-      await this.#release();
+      await this.#release([before, ledger.total]);
       throw this.#unwritable(error);
     }
     this.#sinceTextLogBytes += operations.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
@@ -129,7 +131,7 @@ export class RecordStore implements StateStore {
     if (this.#isSyncFailed) await this.#release();
     if (this.#open !== undefined) return this.#open;
     if (this.#isClosed) throw new NodeError("state-unwritable", "the state is closed");
-    const open = await openRecords(this.#options).catch((error: unknown) => {
+    const open = await openRecords(this.#options, this.#expected).catch((error: unknown) => {
       throw this.#unwritable(error);
     });
     this.#open = open;
@@ -138,8 +140,9 @@ export class RecordStore implements StateStore {
     throw new NodeError("state-damaged", message);
   }
 
-  async #release(): Promise<void> {
+  async #release(expected?: readonly Total[]): Promise<void> {
     const open = this.#open;
+    if (open !== undefined) this.#expected = expected ?? [open.ledger.total];
     this.#open = undefined;
     await this.#syncing;
     this.#isSyncFailed = false;
@@ -174,10 +177,12 @@ export class RecordStore implements StateStore {
   }
 }
 
-function checkRecord(key: string, value: string | undefined): void {
-  if (!/^[!-~]+$/.test(key) || key.length > KEY_LENGTH_MAX) throw full("a key that is too long or no plain text");
-  if (value !== undefined && Buffer.byteLength(value) > VALUE_BYTES_MAX) {
-    throw full(`a value of more than ${VALUE_BYTES_MAX} bytes`);
+function checkRecord({ key, value }: StateChange, { valueBytesMax }: StateLimits): void {
+  if (!/^[!-~]+$/.test(key) || key.length > KEY_LENGTH_MAX) {
+    throw new NodeError("internal", "a key of the state is empty, too long, or has other characters than ! to ~");
+  }
+  if (value !== undefined && Buffer.byteLength(value) > valueBytesMax) {
+    throw full(`a value of more than ${valueBytesMax} bytes`);
   }
 }
 

@@ -8,12 +8,21 @@
  */
 export const STATE_VERSION = 1;
 
-/** More records than this are not stored: several per player of the largest node. */
-export const RECORDS_MAX = 200_000;
-/** All records together, with their keys, as they are stored. */
-export const STATE_BYTES_MAX = 512 * 1024 * 1024;
-/** The value of one record in UTF-8. */
-export const VALUE_BYTES_MAX = 8 * 1024 * 1024;
+/** What a store holds at most. */
+export interface StateLimits {
+  readonly recordsMax: number;
+  /** All records together, with their keys, as they are stored. */
+  readonly bytesMax: number;
+  /** The value of one record in UTF-8. */
+  readonly valueBytesMax: number;
+}
+
+/** Several records for each player of the largest node. */
+export const STATE_LIMITS: StateLimits = {
+  recordsMax: 200_000,
+  bytesMax: 512 * 1024 * 1024,
+  valueBytesMax: 8 * 1024 * 1024,
+};
 /** A key has 1 to this many characters, from `!` to `~`. */
 export const KEY_LENGTH_MAX = 500;
 /** After this time a write that was acknowledged survives a loss of power, too. */
@@ -74,7 +83,7 @@ export interface SetAside {
   readonly path: string;
 }
 
-/** Why records could not be used: see `tonearm.state` in docs/how-to/restarts.md. */
+/** Why records could not be used. */
 export type SetAsideReason = "damaged" | "newer" | "other-key";
 
 /** What `openStateStore` found. */

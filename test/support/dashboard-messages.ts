@@ -132,6 +132,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
       encoder: { complexity: 8, complexityMax: 10 },
       workers: [worker(0), worker(1)],
     },
+    stored: { kind: "working" },
     isDraining: false,
     players: { total: rows.length, matching: rows.length, rows },
     sessions: SESSIONS,

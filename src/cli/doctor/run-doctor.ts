@@ -20,6 +20,7 @@ import {
 import { type Check, type CheckResult, checkLine } from "./check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import { ytDlpCheck } from "./plugin-checks.ts";
+import { stateCheck } from "./state-check.ts";
 
 /** The process environment of the doctor. */
 export interface DoctorContext {
@@ -92,10 +93,11 @@ const runtimeCheck: Check = {
 };
 
 function configuredChecks(config: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
-  const { server, routePlanner } = config;
+  const { server, routePlanner, state } = config;
   return [
     ...(isNodeRunning === true ? [] : [portCheck(server)]),
     ...accessChecks(server),
+    stateCheck(state),
     ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
     ...ytDlpCheck(config),
   ];

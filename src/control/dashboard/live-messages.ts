@@ -8,6 +8,7 @@ import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
 import type { PluginJson, SourceJson } from "../protocol/sources-json.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
+import type { StateStatus } from "../state/state-status.ts";
 
 /** `viewer` sees everything and changes nothing. */
 export type DashboardRole = "viewer" | "operator";
@@ -38,6 +39,8 @@ export interface StateMessage {
   readonly atMs: number;
   readonly stats: StatsJson;
   readonly load: LoadJson;
+  /** Whether sessions and players are stored, to outlive a restart. */
+  readonly stored: StateStatus;
   /** No new sessions and players are taken. */
   readonly isDraining: boolean;
   readonly players: {

@@ -8,6 +8,7 @@ import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionPlayer } from "../sessions/session-player.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { StateReport } from "../state/state-status.ts";
 import type { PlayerRow, SessionRow, StateMessage, ViewMessage } from "./live-messages.ts";
 
 const SESSIONS_MAX = 500;
@@ -24,6 +25,7 @@ export interface LiveParts {
   /** Undefined: no addresses are configured. */
   readonly routePlanner: Pick<PlannerControl, "status"> | undefined;
   readLoad(): LoadJson;
+  readState(): Pick<StateReport, "status">;
 }
 
 /** The part of the state at `epochMs` that `view` requests. */
@@ -34,6 +36,7 @@ export function readState(parts: LiveParts, view: ViewMessage, epochMs: number):
     atMs: epochMs,
     stats: sessions.stats(),
     load: parts.readLoad(),
+    stored: parts.readState().status,
     isDraining: sessions.isDraining,
     players: playersOf(sessions, view, epochMs),
     sessions: sessionRows(sessions),

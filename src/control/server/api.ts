@@ -11,6 +11,7 @@ import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
+import { healthRoutes } from "../api/health-routes.ts";
 import { lavaSrcRoutes } from "../api/lavasrc-routes.ts";
 import { loadRoutes } from "../api/load-routes.ts";
 import { lyricsRoutes } from "../api/lyrics-routes.ts";
@@ -107,6 +108,7 @@ export class Api {
       ...sessionRoutes(context),
       ...routePlannerRoutes(context),
       ...loadRoutes(context),
+      ...healthRoutes(context),
       ...diagnosisRoutes(context),
       ...sourceRoutes(context),
       ...supportRoutes(context),

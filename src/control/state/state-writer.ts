@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
-import { type StateChange, type StateStore, VALUE_BYTES_MAX } from "../../state/state-store.ts";
+import { STATE_LIMITS, type StateChange, type StateStore } from "../../state/state-store.ts";
 import type { StateStatus } from "./state-status.ts";
 
 /** A batch ends with the entry that reaches either bound: reading and encrypting it takes the main thread's time. */
@@ -163,7 +163,7 @@ export class StateWriter {
 
   /** One that is too large for the store is removed from it. */
   #storable(change: StateChange): StateChange {
-    if (change.value === undefined || Buffer.byteLength(change.value) <= VALUE_BYTES_MAX) return change;
+    if (change.value === undefined || Buffer.byteLength(change.value) <= STATE_LIMITS.valueBytesMax) return change;
     this.#options.logger.warn("state: a record is too large and is not stored", { record: change.key });
     return { key: change.key, value: undefined };
   }

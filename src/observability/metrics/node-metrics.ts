@@ -4,12 +4,14 @@
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
 import type { Mirrors } from "../../control/sources/mirrors.ts";
+import type { StateReport } from "../../control/state/state-status.ts";
 import type { AudioTotals } from "../../control/workers/audio-totals.ts";
 import type { LogLevel } from "../../log/log.ts";
 import { audioFamilies, type WorkerReading, workerFamilies } from "./audio-families.ts";
 import { GcPauses } from "./gc-pauses.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
 import { type SourceReadings, sourceFamilies } from "./source-families.ts";
+import { stateFamilies } from "./state-families.ts";
 
 interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
@@ -22,6 +24,8 @@ interface NodeMetricsOptions {
   readonly readSessions: () => readonly { readonly isConnected: boolean }[];
   /** Connections to the node's port by what they are doing. */
   readonly readConnections: () => Readonly<Record<string, number>>;
+  /** How the state that outlives the process is doing. */
+  readonly readState: () => StateReport;
   /** Tonearm's own. */
   readonly version: string;
   /** Audio totals since the start. */
@@ -125,6 +129,7 @@ export class NodeMetrics {
         encoder.complexityMax,
       ),
       ...workerFamilies(this.#options.readWorkers()),
+      ...stateFamilies(this.#options.readState()),
     ];
   }
 

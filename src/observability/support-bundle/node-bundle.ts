@@ -6,6 +6,7 @@ import type { ShownConfig } from "../../config/shown-config.ts";
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
+import type { StateReport } from "../../control/state/state-status.ts";
 import { LINE_SIZE_MAX_BYTES, type LogLine } from "../../log/log-ring.ts";
 import { type BundlePart, bundleText } from "./bundle-text.ts";
 import { configText } from "./config-text.ts";
@@ -19,6 +20,7 @@ import {
   type SessionView,
   sessionsText,
   sourcesText,
+  stateText,
 } from "./running-text.ts";
 
 /** How such a text begins: `tonearm support` knows by it that a node of ours has answered. */
@@ -40,6 +42,7 @@ export interface RunningNode {
   readonly epochMs: () => number;
   readStats(): StatsJson;
   readLoad(): LoadJson;
+  readState(): StateReport;
   readSessions(): readonly SessionView[];
   sourcesJson(): readonly SourceJson[];
   pluginsJson(): readonly PluginJson[];
@@ -80,6 +83,7 @@ function runningParts(node: RunningNode, machine: string, pseudonymizer: Pseudon
       lengthMax: 9000,
     },
     { title: "Node: load", text: loadText(node.readStats(), node.readLoad()), lengthMax: 4000 },
+    { title: "Node: stored state", text: stateText(node.readState()), lengthMax: 600 },
     { title: "Node: sessions", text: sessionsText(sessions), lengthMax: 3000 },
     { title: "Node: players", text: playersText(inspected, players.length), lengthMax: 4500 },
     { title: "Node: sources", text: sourcesText(node.sourcesJson()), lengthMax: 4500 },

@@ -1,11 +1,12 @@
-// The state of a running node in a support bundle, part by part, as lines: load, sessions, players, sources, plugins,
-// counters. Contains numbers and states, never what is played. Main thread; called by node-bundle.ts, which hides
-// secrets and names.
+// The state of a running node in a support bundle, part by part, as lines: load, stored state, sessions, players,
+// sources, plugins, counters. Contains numbers and states, never what is played. Main thread; called by node-bundle.ts,
+// which hides secrets and names.
 
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../../control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceCountsJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
+import type { StateReport } from "../../control/state/state-status.ts";
 
 const MEGABYTE = 1024 * 1024;
 const CLIENT_LENGTH_MAX = 60;
@@ -39,6 +40,17 @@ export function loadText(stats: StatsJson, load: LoadJson): string {
         `late p99 ${worker.latenessP99} ms, max ${worker.latenessMax} ms, ` +
         `frames sent ${worker.framesSent}, lost ${worker.framesLost}`,
     ),
+  ].join("\n");
+}
+
+export function stateText({ status, restored, setAside, ...counts }: StateReport): string {
+  const since = status.kind === "failing" ? ` since ${new Date(status.sinceEpochMs).toISOString()}` : "";
+  return [
+    `${status.kind}${since}${"reason" in status ? `: ${status.reason}` : ""}`,
+    `sessions: ${counts.sessions}, records: ${counts.records}`,
+    `writes: ${counts.writes}, failed: ${counts.failedWrites}, bytes: ${counts.writtenBytes}`,
+    `restored at the start: sessions ${restored.sessions}, players ${restored.players}`,
+    ...(setAside === undefined ? [] : [`set aside: ${setAside}`]),
   ].join("\n");
 }
 

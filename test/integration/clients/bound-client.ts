@@ -5,7 +5,6 @@ import type { Listener } from "../../../lab/discord/listener.ts";
 import { Waiters } from "../../../lab/discord/waiters.ts";
 import { TEST_PASSWORD, type TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { CuttableLink } from "../../support/cuttable-link.ts";
 import { FakeShard } from "../../support/fake-shard.ts";
 import type { ClientBinding, ClientDriver, ClientEvent } from "./client-driver.ts";
 import { toneAmplitude } from "./two-tone-song.ts";
@@ -17,9 +16,11 @@ const AMPLITUDE_TOLERANCE = 0.02;
 
 let clientCount = 0;
 
+/** The parts of a test environment that a client needs. */
+type ClientEnvironment = Pick<TestEnvironment, "discord"> & { readonly port: number };
+
 interface Parts<Driver> {
-  readonly env: TestEnvironment;
-  readonly link: CuttableLink;
+  readonly env: ClientEnvironment;
   readonly binding: ClientBinding;
   readonly driver: Driver;
   readonly receivedEvents: ReceivedEvents;
@@ -29,31 +30,27 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
   readonly binding: ClientBinding;
   readonly driver: Driver;
   readonly receivedEvents: ReceivedEvents;
-  /** Between it and the node. */
-  readonly link: CuttableLink;
-  readonly #env: TestEnvironment;
+  readonly #env: ClientEnvironment;
 
-  private constructor({ env, link, binding, driver, receivedEvents }: Parts<Driver>) {
+  private constructor({ env, binding, driver, receivedEvents }: Parts<Driver>) {
     this.#env = env;
-    this.link = link;
     this.binding = binding;
     this.driver = driver;
     this.receivedEvents = receivedEvents;
   }
 
-  /** Creates a separate user, guild and voice channel for it. */
+  /** Creates a separate user, guild and voice channel for it. `port` leads to a node with the tests' password. */
   static async take<Driver extends ClientDriver>(
-    env: TestEnvironment,
+    env: ClientEnvironment,
     create: (binding: ClientBinding) => Driver | Promise<Driver>,
   ): Promise<BoundClient<Driver>> {
     const number = ++clientCount;
     const userId = `${100_000_000_000_000_000n + BigInt(number)}`;
-    const link = await CuttableLink.open(env.node.address.port);
     const receivedEvents = new ReceivedEvents();
     const shard = new FakeShard(env.discord, userId, (packet) => driver.receive(packet));
     const binding: ClientBinding = {
       host: "127.0.0.1",
-      port: link.port,
+      port: env.port,
       password: TEST_PASSWORD,
       userId,
       guildId: `${200_000_000_000_000_000n + BigInt(number)}`,
@@ -65,7 +62,7 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
       report: (event) => receivedEvents.add(event),
     };
     const driver = await create(binding);
-    return new BoundClient({ env, link, binding, driver, receivedEvents });
+    return new BoundClient({ env, binding, driver, receivedEvents });
   }
 
   get listener(): Listener {
@@ -88,10 +85,14 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
     );
   }
 
+  /** Waits until the bot has stopped sending, or was stopped. */
+  expectSilence(): Promise<void> {
+    return this.#env.discord.until(() => this.listener.received.at(-1)?.isSilence === true, "silence", WAIT_MS);
+  }
+
   async close(): Promise<void> {
     this.receivedEvents.close();
     await this.driver.close();
-    this.link.close();
   }
 }
 

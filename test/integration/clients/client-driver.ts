@@ -18,10 +18,10 @@ export interface ClientBinding {
 }
 
 /**
- * `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. Only clients that
- * search sites report `exception` and `stuck`.
+ * `ready`: the node can be used, again after each new connection. `resumed`: it kept the session. `lost`: the library
+ * does not try to connect again. Only clients that search sites report `exception` and `stuck`.
  */
-export type ClientEvent = "ready" | "resumed" | "start" | "update" | "end" | "exception" | "stuck";
+export type ClientEvent = "ready" | "resumed" | "start" | "update" | "end" | "exception" | "stuck" | "lost";
 
 export interface LoadedTrack {
   readonly title: string;

@@ -39,7 +39,7 @@ export async function runSiteScenario(
   { create }: RealClient<SearchingDriver>,
   site: StorySite,
 ): Promise<void> {
-  const client = await BoundClient.take(env, create);
+  const client = await BoundClient.take({ discord: env.discord, port: env.node.address.port }, create);
   try {
     await searchAndPlay(client, site);
     await client.driver.seek(TONE_CHANGE_SECONDS * 1000);

@@ -5,6 +5,7 @@
 import { expect, vi } from "vitest";
 import type { Bot, PlayerView } from "../../../lab/test-environment/bot.ts";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
+import { CuttableLink } from "../../support/cuttable-link.ts";
 import { BoundClient, type ReceivedEvents, WAIT_MS } from "./bound-client.ts";
 import type { ClientDriver, RealClient } from "./client-driver.ts";
 import { FIRST_TONE_HZ, SECOND_TONE_HZ, SECOND_TONE_MS, SONG_AMPLITUDE, SONG_MS } from "./two-tone-song.ts";
@@ -38,21 +39,31 @@ export async function runScenario(env: TestEnvironment, client: RealClient): Pro
   }
 }
 
+interface Parts {
+  readonly observer: Bot;
+  readonly client: BoundClient;
+  readonly link: CuttableLink;
+}
+
 class Story {
   readonly #env: TestEnvironment;
   readonly #observer: Bot;
   readonly #client: BoundClient;
+  /** Between the client and the node. */
+  readonly #link: CuttableLink;
 
-  private constructor(env: TestEnvironment, parts: { readonly observer: Bot; readonly client: BoundClient }) {
+  private constructor(env: TestEnvironment, { observer, client, link }: Parts) {
     this.#env = env;
-    this.#observer = parts.observer;
-    this.#client = parts.client;
+    this.#observer = observer;
+    this.#client = client;
+    this.#link = link;
   }
 
   static async begin(env: TestEnvironment, { create }: RealClient): Promise<Story> {
-    const client = await BoundClient.take(env, create);
+    const link = await CuttableLink.open(env.node.address.port);
+    const client = await BoundClient.take({ discord: env.discord, port: link.port }, create);
     const observer = await env.connectBot({ userId: `${400_000_000_000_000_000n + BigInt(++observerCount)}` });
-    return new Story(env, { observer, client });
+    return new Story(env, { observer, client, link });
   }
 
   async connectAndLoad(): Promise<void> {
@@ -103,7 +114,7 @@ class Story {
   async dropAndResume(): Promise<void> {
     const sessionId = await this.#driver.sessionId();
     const receivedBefore = this.#client.listener.received.length;
-    this.#client.link.cut();
+    this.#link.cut();
     await this.#receivedEvents.once("resumed");
     expect(await this.#driver.sessionId()).toBe(sessionId);
     await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
@@ -115,7 +126,7 @@ class Story {
   async dropAndStartOver(): Promise<void> {
     const sessionId = await this.#driver.sessionId();
     const readyBefore = this.#receivedEvents.count("ready");
-    this.#client.link.cut();
+    this.#link.cut();
     await this.#receivedEvents.until("ready", readyBefore + 1);
     expect(await this.#driver.sessionId()).not.toBe(sessionId);
     await this.#client.expectTone(SECOND_TONE_HZ, SONG_AMPLITUDE);
@@ -139,8 +150,9 @@ class Story {
     await this.#receivedEvents.once("left");
   }
 
-  close(): Promise<void> {
-    return this.#client.close();
+  async close(): Promise<void> {
+    await this.#client.close();
+    this.#link.close();
   }
 
   get #driver(): ClientDriver {

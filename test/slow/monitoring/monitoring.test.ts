@@ -21,6 +21,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   lavalink_memory_allocated_bytes: "the same as process_resident_memory_bytes",
   lavalink_memory_reservable_bytes: "the machine's; the alert on memory compares with it",
   lavalink_cpu_lavalink_load_percentage: "rate(process_cpu_seconds_total) says it at every moment, and not for 30 s",
+  tonearm_state_restored: "it does not change after the start, and the log says it",
+  tonearm_state_written_bytes_total: "what is written is small; the number of writes says more",
 };
 
 /** Queries that correctly have no series in a healthy node that has run for a short time. */

@@ -39,6 +39,7 @@ class KazagumoDriver implements ClientDriver {
 
   async connect(): Promise<void> {
     this.#connector.begin();
+    this.#manager.shoukaku.nodes.get(NODE)?.once("disconnect", () => this.#binding.report("lost"));
   }
 
   async sessionId(): Promise<string> {
@@ -85,6 +86,6 @@ class KazagumoDriver implements ClientDriver {
   }
 
   async close(): Promise<void> {
-    this.#manager.shoukaku.removeNode(NODE);
+    if (this.#manager.shoukaku.nodes.has(NODE)) this.#manager.shoukaku.removeNode(NODE);
   }
 }

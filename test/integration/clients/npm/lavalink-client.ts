@@ -14,6 +14,8 @@ import type {
 
 const NODE = "tonearm";
 const RESUME_TIMEOUT_S = 60;
+/** Enough for a node that is restarted on a busy machine. */
+const RETRY_AMOUNT = 600;
 /** Undefined: its default. */
 const PLATFORMS: Readonly<Record<SearchedSite, SearchPlatform | undefined>> = {
   soundcloud: "scsearch",
@@ -38,7 +40,7 @@ class LavalinkClientDriver implements SearchingDriver {
     this.#binding = binding;
     const { host, port, password, userId } = binding;
     this.#manager = new LavalinkManager({
-      nodes: [{ id: NODE, host, port, authorization: password, retryDelay: 100 }],
+      nodes: [{ id: NODE, host, port, authorization: password, retryDelay: 100, retryAmount: RETRY_AMOUNT }],
       sendToShard: (_guildId, payload) => binding.send(payload),
       client: { id: userId, username: "bot" },
     });

@@ -8,6 +8,8 @@ import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClien
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
+/** Enough for a node that is restarted on a busy machine; a success does not reset the count. */
+const RECONNECT_TRIES = 600;
 const ANSWER_WAIT_MS = 20_000;
 
 export const riffy: RealClient = { name: "riffy", afterDrop: "resumes", create: (binding) => new RiffyDriver(binding) };
@@ -25,6 +27,7 @@ class RiffyDriver implements ClientDriver {
     this.#manager = new Riffy({}, [node], {
       restVersion: "v4",
       reconnectTimeout: 100,
+      reconnectTries: RECONNECT_TRIES,
       bypassChecks,
       send: binding.send,
     });

@@ -47,6 +47,7 @@ class ShoukakuDriver implements SearchingDriver {
 
   async connect(): Promise<void> {
     this.#connector.begin();
+    this.#manager.nodes.get(NODE)?.once("disconnect", () => this.#binding.report("lost"));
   }
 
   async sessionId(): Promise<string> {
@@ -105,6 +106,6 @@ class ShoukakuDriver implements SearchingDriver {
   }
 
   async close(): Promise<void> {
-    this.#manager.removeNode(NODE);
+    if (this.#manager.nodes.has(NODE)) this.#manager.removeNode(NODE);
   }
 }

@@ -165,6 +165,7 @@ describe("by its role", () => {
     ["GET", "/v4/info", "known"],
     ["GET", "/v4/stats", "known"],
     ["GET", "/v4/tonearm/load", "known"],
+    ["GET", "/v4/tonearm/health", "known"],
     ["GET", "/v4/loadtracks?identifier=x", "client"],
     ["GET", "/v4/sessions/x/players", "client"],
     ["GET", "/loadtracks?identifier=x", "client"],

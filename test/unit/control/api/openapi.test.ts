@@ -166,8 +166,8 @@ describe("the document", () => {
 
 describe("real answers are as it says", () => {
   test("about the node", async () => {
-    for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status", "/v4/tonearm/load"])
-      await ask("GET", path);
+    for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status"]) await ask("GET", path);
+    for (const name of ["load", "health"]) await ask("GET", `/v4/tonearm/${name}`);
     for (const query of ["", "?key=00112233445566778899aabbccddeeff", "?key=me"]) {
       await ask("GET", `/v4/tonearm/support${query}`);
     }

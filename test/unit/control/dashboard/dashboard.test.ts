@@ -14,6 +14,7 @@ import { LogRing } from "../../../../src/log/log-ring.ts";
 import { loadToJson } from "../../../../src/observability/status/node-load.ts";
 import { type Answer, ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { stateReport } from "../../../support/state-report.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
 const OPERATOR = "the operator's password";
@@ -52,6 +53,7 @@ async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promis
       },
       routePlanner: undefined,
       readLoad: () => loadToJson(LOAD),
+      readState: () => stateReport(),
     },
     passwords: { operator: secretOf(passwords.operator), viewer: secretOf(passwords.viewer) },
     clock,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { StateWriter } from "../../../../src/control/state/state-writer.ts";
 import { silentLogger } from "../../../../src/log/log.ts";
-import { VALUE_BYTES_MAX } from "../../../../src/state/state-store.ts";
+import { STATE_LIMITS } from "../../../../src/state/state-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { MemoryStateStore } from "../../../support/memory-state-store.ts";
 import { untilSettled } from "../../../support/until-settled.ts";
@@ -88,7 +88,7 @@ describe("writing", () => {
 
   test("a record that is too large is removed, the others are written", async () => {
     store.records.set("a", "small");
-    mark("a", "x".repeat(VALUE_BYTES_MAX + 1));
+    mark("a", "x".repeat(STATE_LIMITS.valueBytesMax + 1));
     mark("b", "2");
     await flow();
     expect([...store.records]).toEqual([["b", "2"]]);

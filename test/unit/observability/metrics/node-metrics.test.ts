@@ -11,6 +11,7 @@ import { LogCounter } from "../../../../src/observability/metrics/log-counter.ts
 import { NodeMetrics } from "../../../../src/observability/metrics/node-metrics.ts";
 import { prometheusText } from "../../../../src/observability/metrics/prometheus-text.ts";
 import { idleWorker } from "../../../support/idle-worker.ts";
+import { stateReport } from "../../../support/state-report.ts";
 
 const STATS: StatsJson = {
   frameStats: null,
@@ -88,6 +89,7 @@ function create(): NodeMetrics {
     isScraped: true,
     readSessions: () => [{ isConnected: true }, { isConnected: false }, { isConnected: true }],
     readConnections: () => ({ idle: 4, upgraded: 2 }),
+    readState: () => stateReport(),
     version: "1.2.3",
   });
   return metrics;
@@ -145,6 +147,25 @@ describe("the text", () => {
       'tonearm_backend_breaker_open{plugin="tunes",backend="page"} 1',
       'tonearm_plugin_losses_total{plugin="tunes"} 3',
       'tonearm_plugin_events_total{plugin="tunes",event="scraped"} 4',
+    ]) {
+      expect(lines).toContain(line);
+    }
+  });
+
+  test("says whether sessions are stored, how much is written, and what was restored", () => {
+    const lines = create().read(undefined).split("\n");
+    for (const line of [
+      'tonearm_state_status{status="disabled"} 0',
+      'tonearm_state_status{status="off"} 0',
+      'tonearm_state_status{status="working"} 1',
+      'tonearm_state_status{status="failing"} 0',
+      "tonearm_state_sessions 2",
+      "tonearm_state_records 9",
+      'tonearm_state_writes_total{outcome="succeeded"} 5',
+      'tonearm_state_writes_total{outcome="failed"} 1',
+      "tonearm_state_written_bytes_total 4096",
+      'tonearm_state_restored{what="sessions"} 1',
+      'tonearm_state_restored{what="players"} 3',
     ]) {
       expect(lines).toContain(line);
     }

@@ -3,6 +3,7 @@ import { Secret } from "../../../../src/config/keys/secret.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
 import { LogRing } from "../../../../src/log/log-ring.ts";
 import { nodeBundle, type RunningNode } from "../../../../src/observability/support-bundle/node-bundle.ts";
+import { stateReport } from "../../../support/state-report.ts";
 
 const KEY = "00112233445566778899aabbccddeeff";
 const GUILD = "817327181659111454";
@@ -51,6 +52,7 @@ function running(more: Partial<RunningNode> = {}): RunningNode {
       workers: [],
       encoder: { complexity: 4, complexityMax: 10 },
     }),
+    readState: () => stateReport(),
     readSessions: () => [],
     sourcesJson: () => [],
     pluginsJson: () => [],
@@ -81,6 +83,17 @@ test("a running node says how it does, whom it serves and what it lost, without 
   for (const hidden of [GUILD, "abcdefgh12345678", "100000000000000001", "Never gonna", "dQw4w9WgXcQ"]) {
     expect(text).not.toContain(hidden);
   }
+});
+
+test("the bundle says whether sessions are stored, and since when not", async () => {
+  const reason = "the state could not be written to /data/state: no space left on device";
+  const status = { kind: "failing", reason, sinceEpochMs: 60_000 } as const;
+  const setAside = "/data/state/records-damaged-1970";
+  const failing = await nodeBundle(running({ readState: () => stateReport({ status, setAside }) }), KEY);
+  expect(failing).toContain(`failing since 1970-01-01T00:01:00.000Z: ${reason}\nsessions: 2, records: 9\n`);
+  expect(failing).toContain("writes: 5, failed: 1, bytes: 4096\nrestored at the start: sessions 1, players 3\n");
+  expect(failing).toContain(`\nset aside: ${setAside}\n`);
+  expect(await nodeBundle(running(), KEY)).toContain("```text\nworking\nsessions: 2,");
 });
 
 test("the last warnings and errors are in it, and the newest stay when they are too many", async () => {

@@ -1,0 +1,67 @@
+// The doctor's check of what outlives the process: whether sessions are to be stored, and can be. It does not open the
+// database, which a running node has locked. Main thread.
+
+import { access, constants, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { NodeConfig } from "../../config/node-config.ts";
+import type { Check, CheckResult } from "./check.ts";
+
+const ADVICE =
+  "set tonearm.state.path to a folder that the node may write to, or tonearm.state.enabled to false; " +
+  "until then a restart ends all sessions";
+
+/** `loadDatabase` is replaced in tests; it rejects when the package of the database cannot be loaded. */
+export function stateCheck(
+  { isEnabled, path }: NodeConfig["state"],
+  loadDatabase: () => Promise<unknown> = () => import("classic-level"),
+): Check {
+  return {
+    name: "state",
+    async run() {
+      if (!isEnabled) return { status: "ok", found: "not stored, as tonearm.state.enabled is false" };
+      try {
+        await loadDatabase();
+      } catch {
+        // The advice is the same for every reason why a native package does not load.
+        const advice = "install it again, without --omit=optional; until then a restart ends all sessions";
+        return { status: "warn", found: "the optional package classic-level cannot be loaded", advice };
+      }
+      return await checkFolder(path);
+    },
+  };
+}
+
+async function checkFolder(path: string): Promise<CheckResult> {
+  const existing = await existingPartOf(path);
+  try {
+    // A new folder is left for the node, whose user may be another one.
+    if (existing !== path) await access(`${existing}/.`, constants.W_OK);
+    else await tryWriting(path);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    return { status: "warn", found: `${existing} cannot be written to (${code})`, advice: ADVICE };
+  }
+  return { status: "ok", found: existing === path ? `stored in ${path}` : `${path} will be created` };
+}
+
+/** The path, or the nearest folder above it that exists. */
+async function existingPartOf(path: string): Promise<string> {
+  try {
+    await stat(path);
+    return path;
+  } catch {
+    // Without the right to see it, it cannot be written to either, which the caller finds out.
+    const parent = dirname(path);
+    return parent === path ? path : await existingPartOf(parent);
+  }
+}
+
+/** Permissions do not tell of a full or read-only disk. */
+async function tryWriting(folder: string): Promise<void> {
+  const file = join(folder, `doctor-${process.pid}`);
+  try {
+    await writeFile(file, "x", { mode: 0o600, flush: true });
+  } finally {
+    await rm(file, { force: true });
+  }
+}
