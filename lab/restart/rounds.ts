@@ -125,9 +125,7 @@ async function runRound(context: RoundContext): Promise<{ bot: Bot; round: Omit<
   const firstMs = (guildId: string): number => ears.get(guildId)?.first?.atMs ?? Number.NaN;
   const startsMs = audible.map(({ guildId }) => firstMs(guildId) - runs.spawnedMs);
   const gapsMs = audible.map(({ guildId }) => firstMs(guildId) - (lastMs.get(guildId) ?? Number.NaN));
-  const joiningMs = new Map(
-    audible.map(({ guildId }) => [guildId, firstMs(guildId) - runs.spawnedMs - listeningMs]),
-  );
+  const joiningMs = new Map(audible.map(({ guildId }) => [guildId, firstMs(guildId) - runs.spawnedMs - listeningMs]));
   const positions = positionErrors({ before, after: await playersOf(bot), cast, joiningMs });
   losses.push(...positions.losses);
   const heardErrorsMs = heardErrors({ before, cast: audible, surroundings });
