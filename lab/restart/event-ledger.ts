@@ -10,6 +10,9 @@ interface LoggedEvent {
   readonly atMs: number;
 }
 
+/** Begins the losses of events that reached the client before what they are about was stored. */
+export const AHEAD = "event ahead of the store: ";
+
 export class EventLedger {
   /** Tracks that have ended by themselves. */
   readonly finished = new Set<number>();
@@ -48,7 +51,9 @@ export class EventLedger {
     const plays = number === undefined ? "nothing" : `track ${number}`;
     // As if that had not been told: its real end is to come.
     if (number !== undefined) this.#ended.delete(number);
-    return [`the node plays ${plays}, the client was told last: ${told}, ${beforeMs} ms before the process ended`];
+    return [
+      `${AHEAD}the node plays ${plays}, the client was told last: ${told}, ${beforeMs} ms before the process ended`,
+    ];
   }
 
   /** The session is gone: nothing plays, and no end will be reported. */

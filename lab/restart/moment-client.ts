@@ -124,7 +124,8 @@ export class MomentClient {
   /** Kills the node; resolves when all that it had sent was read. */
   async kill(): Promise<void> {
     const { runs, note } = this.#options;
-    this.#endedMs = Date.now();
+    // A second kill, before the client is back, ends nothing of what it was told.
+    if (this.#connections.size > 0) this.#endedMs = Date.now();
     note(runs.isRunning ? "killed" : "not running");
     await runs.end("SIGKILL");
     if (!this.#isAway) await this.#bot.closed();

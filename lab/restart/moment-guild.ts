@@ -163,11 +163,10 @@ function adopted(expected: Expected, view: PlayerView | undefined): Expected {
   const number = trackNumber(view.track);
   const { note } = (view.track as unknown as { userData?: { note?: number } } | null)?.userData ?? {};
   const isSame = number !== undefined && number === expected?.track?.number;
-  const endMs = isSame ? (expected?.track?.endMs ?? 0) : Number.POSITIVE_INFINITY;
+  const unknown = { lengthMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+  const { lengthMs, endMs } = (isSame ? expected?.track : undefined) ?? unknown;
   const { position, time } = view.state;
-  const track =
-    number === undefined
-      ? undefined
-      : { number, note: note ?? 0, endMs, positionMs: position, atMs: time, isExact: view.paused };
+  const at = { floorMs: position, positionMs: position, atMs: time, isExact: view.paused };
+  const track = number === undefined ? undefined : { number, note: note ?? 0, lengthMs, endMs, ...at };
   return { track, isPaused: view.paused, volume: view.volume, filters, voiceToken: voice.token };
 }

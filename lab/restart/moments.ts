@@ -4,6 +4,7 @@
 
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
+import { AHEAD } from "./event-ledger.ts";
 import { MomentClient } from "./moment-client.ts";
 import { NodeRuns } from "./node-runs.ts";
 import { Surroundings } from "./surroundings.ts";
@@ -25,6 +26,8 @@ export interface MomentsResult {
   /** Answered requests, and events. */
   readonly checks: Readonly<Record<string, number>>;
   readonly losses: readonly string[];
+  /** Those among them of events that came before what they are about was stored: of requests without an answer. */
+  readonly eventsAhead: readonly string[];
 }
 
 /**
@@ -73,7 +76,8 @@ export async function runMoments(options: MomentsOptions): Promise<MomentsResult
       if (lost.length > 0) reportLosses(`seed ${options.seed} moment ${number} (${kind})`, { lost, log, options });
     }
     client.close();
-    return { moments: options.moments, kinds, checks: client.checks, losses };
+    const eventsAhead = losses.filter((loss) => loss.includes(AHEAD));
+    return { moments: options.moments, kinds, checks: client.checks, losses, eventsAhead };
   } finally {
     await runs.close();
     await surroundings.close();

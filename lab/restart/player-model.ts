@@ -8,8 +8,11 @@ export interface ExpectedTrack {
   readonly number: number;
   /** Changes with each request for user data. */
   readonly note: number;
+  readonly lengthMs: number;
   /** Where it ends: by its length or its end time. */
   readonly endMs: number;
+  /** Asked for or reported: it is not before that, unless the client seeks. It stands still while voice is joined. */
+  readonly floorMs: number;
   readonly positionMs: number;
   readonly atMs: number;
   /** The position was reported by the node, or asked for, while the player was paused. */
@@ -73,21 +76,30 @@ export function after(before: Expected, request: Request, atMs: number): Expecte
 function played({ play, note = 0, positionMs = 0, endMs, isPaused }: Changes, atMs: number): ExpectedTrack | undefined {
   if (!play) return undefined;
   const { number, lengthMs } = play;
-  return { number, note, endMs: endMs ?? lengthMs, positionMs, atMs, isExact: isPaused === true };
+  const isExact = isPaused === true;
+  const floorMs = positionMs;
+  return { number, note, lengthMs, endMs: endAhead(endMs, positionMs) ?? lengthMs, floorMs, positionMs, atMs, isExact };
 }
 
 function changed(player: ExpectedPlayer, changes: Changes, atMs: number): ExpectedTrack | undefined {
   const { track } = player;
   if (track === undefined) return undefined;
   const isStandingStill = player.isPaused && changes.isPaused !== false;
+  const positionMs = changes.positionMs ?? positionAt(player, atMs);
   return {
     ...track,
     note: changes.note ?? track.note,
-    endMs: changes.endMs ?? track.endMs,
-    positionMs: changes.positionMs ?? positionAt(player, atMs),
+    endMs: changes.endMs === undefined ? track.endMs : (endAhead(changes.endMs, positionMs) ?? track.lengthMs),
+    floorMs: changes.positionMs ?? track.floorMs,
+    positionMs,
     atMs,
     isExact: isStandingStill && (track.isExact || changes.positionMs !== undefined),
   };
+}
+
+/** An end that is not ahead of the position is ignored. */
+function endAhead(endMs: number | undefined, positionMs: number): number | undefined {
+  return endMs !== undefined && endMs > positionMs ? endMs : undefined;
 }
 
 /** Where its track is at that moment, but not beyond its end. 0 without one. */
@@ -108,7 +120,8 @@ export function located(player: Expected, view: PlayerView | undefined): Expecte
   if (player?.track === undefined || view === undefined) return player;
   if (trackNumber(view.track) !== player.track.number || view.paused !== player.isPaused) return player;
   const { position, time } = view.state;
-  return { ...player, track: { ...player.track, positionMs: position, atMs: time, isExact: view.paused } };
+  const at = { floorMs: position, positionMs: position, atMs: time };
+  return { ...player, track: { ...player.track, ...at, isExact: view.paused } };
 }
 
 /** All differences, in words; `ended` are tracks whose end by themselves has been reported to the client. */
@@ -142,12 +155,13 @@ function trackDifferences(player: ExpectedPlayer, view: PlayerView, ended: Reado
   const { note } = (view.track as unknown as { readonly userData: { readonly note?: unknown } }).userData;
   const { position, time } = view.state;
   const expectedMs = Math.min(positionAt(player, time), expected.endMs);
-  const toleranceMs = expected.isExact && player.isPaused ? 0 : POSITION_TOLERANCE_MS;
+  const isExact = expected.isExact && player.isPaused;
+  const toleranceMs = isExact ? 0 : POSITION_TOLERANCE_MS;
+  const fromMs = Math.round((isExact ? expectedMs : Math.min(expected.floorMs, expectedMs)) - toleranceMs);
+  const toMs = Math.round(expectedMs + toleranceMs);
   return [
     ...(note === expected.note ? [] : [`user data is ${note}, not ${expected.note}`]),
-    ...(Math.abs(position - expectedMs) <= toleranceMs
-      ? []
-      : [`position is ${position}, not ${Math.round(expectedMs)}${toleranceMs === 0 ? " exactly" : ""}`]),
+    ...(position >= fromMs && position <= toMs ? [] : [`position is ${position}, not ${fromMs} to ${toMs}`]),
   ];
 }
 

@@ -49,10 +49,18 @@ export function roundsText({ rounds, crowdControl, losses }: RoundsResult): stri
   return [`${markdownTable(["ms", "n", "min", "p50", "p99", "max"], rows)}`, lossesText(losses)].join("\n\n");
 }
 
-export function momentsText({ moments, kinds, checks, losses }: MomentsResult): string {
+export function momentsText({ moments, kinds, checks, losses, eventsAhead }: MomentsResult): string {
   const counts = Object.entries(kinds).map(([kind, count]) => `${kind} ${count}`);
   const checked = Object.entries(checks).map(([kind, count]) => `${kind} ${count}`);
-  return `${moments} moments (${counts.join(", ")}); checked: ${checked.join(", ")}\n\n${lossesText(losses)}`;
+  const ahead = eventsAhead.length > 0 ? `; ${eventsAhead.length} of them are events ahead of the store` : "";
+  const [first = "", ...rest] = lossesText(losses).split("\n");
+  const lines = [
+    `${moments} moments (${counts.join(", ")}); checked: ${checked.join(", ")}`,
+    "",
+    first + ahead,
+    ...rest,
+  ];
+  return lines.join("\n");
 }
 
 export function patchesText({ onMs, offMs }: PatchesResult): string {

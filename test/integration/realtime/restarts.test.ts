@@ -32,6 +32,7 @@ test("a client that comes back to the same process finds all that the lab expect
 test("nothing that was answered is lost at ten random moments, and no event is lost or doubled", async () => {
   const kinds = ["asking", "quiet", "away", "soon", "twice"] as const;
   const result = await runMoments({ seed: SEED, moments: 10, kinds, isVerbose: false, report: quiet });
-  expect(result.losses).toEqual([]);
+  expect(result.losses.filter((loss) => !result.eventsAhead.includes(loss))).toEqual([]);
+  expect(result.eventsAhead).toEqual([]);
   expect(result.checks.events).toBeGreaterThan(20);
 });

@@ -1,0 +1,152 @@
+// A day of a made-up bot on a whole node with a store, in virtual time: sessions come and go, players play, skip and
+// stop, tracks end while their client is away. The store holds what there is and does not grow.
+
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { countedSong } from "../../../lab/media-files/counted-song.ts";
+import type { Bot } from "../../../lab/test-environment/bot.ts";
+import { pause } from "../../../src/lib/pause.ts";
+import { VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
+
+const HOURS = 24;
+const MINUTE_MS = 60_000;
+const GUILDS = ["11", "12", "13", "14", "15", "16"];
+/** It has a voice connection, and plays to the end of its songs. */
+const AUDIBLE_GUILD = "17";
+const SONG_SECONDS = 10;
+/** Large, so that a day writes as much as LevelDB needs to clean up several times. */
+const NOTE = "n".repeat(20_000);
+/** What a folder has between two clean-ups by LevelDB: its log of 1 MB, one that is being merged, and tables. */
+const FOLDER_BYTES_MAX = 8 * 1024 * 1024;
+
+let folder: string;
+let virtual: VirtualTestEnvironment;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tonearm-day-"));
+  virtual = await VirtualTestEnvironment.start({
+    media: { files: { "song.ogg": countedSong({ seconds: SONG_SECONDS }) } },
+    config: {
+      TONEARM_STATE_ENABLED: "true",
+      TONEARM_STATE_PATH: join(folder, "state"),
+      TONEARM_WORKERS_COUNT: "1",
+      METRICS_PROMETHEUS_ENABLED: "true",
+    },
+  });
+});
+afterAll(async () => {
+  await virtual.close();
+  rmSync(folder, { recursive: true });
+});
+
+it("the store of a bot does not grow from the second hour to the twenty-fourth", async () => {
+  const day = await Day.begin();
+  const records: number[] = [];
+  const bytes: number[] = [];
+  for (let hour = 1; hour <= HOURS; hour++) {
+    await day.hour(hour);
+    // The disk's time is not virtual: it may be behind.
+    if (hour > 2) await expect.poll(() => day.recordCount()).toBe(records[1]);
+    records.push(await day.recordCount());
+    bytes.push(folderBytes(folder));
+  }
+  expect(new Set(records.slice(1)).size).toBe(1);
+  expect(records[1]).toBeGreaterThan(GUILDS.length);
+  expect(Math.max(...bytes)).toBeLessThan(FOLDER_BYTES_MAX);
+  expect(Math.max(...bytes.slice(12))).toBeLessThan(Math.max(...bytes.slice(1, 12)) * 1.5);
+});
+
+/** What the bot does. At the end of each hour it has the same sessions and players. */
+class Day {
+  #bot: Bot;
+  readonly #song: string;
+  #count = 0;
+
+  private constructor(bot: Bot, song: string) {
+    this.#bot = bot;
+    this.#song = song;
+  }
+
+  static begin(): Promise<Day> {
+    return virtual.run(async () => {
+      const bot = await openSession();
+      await virtual.env.joinVoice(bot, { guildId: AUDIBLE_GUILD });
+      return new Day(bot, await bot.loadEncoded(`${virtual.env.media.url}/song.ogg`));
+    });
+  }
+
+  hour(number: number): Promise<void> {
+    return virtual.run(async () => {
+      const untilMs = number * 60 * MINUTE_MS;
+      for (let part = 0; part < 5; part++) {
+        await this.#playInAll();
+        await pause(virtual.clock, 5 * MINUTE_MS);
+        await this.#changeSome();
+        await pause(virtual.clock, 4 * MINUTE_MS);
+      }
+      await this.#visit();
+      await this.#endTrackWhileAway();
+      await this.#playInAll();
+      await pause(virtual.clock, untilMs - virtual.clock.now());
+    });
+  }
+
+  async recordCount(): Promise<number> {
+    const { body } = await virtual.run(() => this.#bot.request<string>("GET", "/metrics"));
+    return Number(/^tonearm_state_records (\d+)$/m.exec(body)?.[1]);
+  }
+
+  /** A skip where something plays; the last of them stops. */
+  async #playInAll(): Promise<void> {
+    for (const guildId of GUILDS) {
+      const userData = { requester: String(++this.#count), note: NOTE };
+      await this.#bot.update(guildId, { track: { encoded: this.#song, userData } });
+    }
+    await this.#bot.update(GUILDS.at(-1) ?? "", { track: { encoded: null } });
+  }
+
+  async #changeSome(): Promise<void> {
+    const [first = "", second = "", third = ""] = GUILDS;
+    await this.#bot.update(first, { volume: 50 + (this.#count % 50) });
+    await this.#bot.update(second, { paused: true, position: 1000 });
+    await this.#bot.destroy(third);
+  }
+
+  /** Another session, whose client does not come back. */
+  async #visit(): Promise<void> {
+    const visitor = await openSession();
+    for (const guildId of GUILDS) await visitor.update(guildId, { track: { encoded: this.#song } });
+    visitor.close();
+    await visitor.closed();
+    await pause(virtual.clock, 2 * MINUTE_MS);
+  }
+
+  async #endTrackWhileAway(): Promise<void> {
+    await this.#bot.update(AUDIBLE_GUILD, { track: { encoded: this.#song } });
+    const { sessionId } = this.#bot;
+    this.#bot.close();
+    await this.#bot.closed();
+    await pause(virtual.clock, 2 * SONG_SECONDS * 1000);
+    this.#bot = await virtual.env.connectBot({ sessionId });
+    expect(this.#bot.messages[0]).toMatchObject({ op: "ready", resumed: true });
+    await this.#bot.untilEvent("TrackEndEvent");
+  }
+}
+
+async function openSession(): Promise<Bot> {
+  const bot = await virtual.env.connectBot();
+  await bot.request("PATCH", `/v4/sessions/${bot.sessionId}`, { resuming: true, timeout: 60 });
+  return bot;
+}
+
+function folderBytes(path: string): number {
+  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((total, { parentPath, name }) => total + sizeOf(join(parentPath, name)), 0);
+}
+
+/** LevelDB may remove a file meanwhile. */
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
