@@ -12,7 +12,7 @@ import { moonlink } from "./npm/moonlink.ts";
 import { poru } from "./npm/poru.ts";
 import { poruV4 } from "./npm/poru-v4.ts";
 import { riffy } from "./npm/riffy.ts";
-import { shoukaku } from "./npm/shoukaku.ts";
+import { repeatedShoukaku, shoukaku } from "./npm/shoukaku.ts";
 import { describeRestarts } from "./restart-story.ts";
 
 const home = process.cwd();
@@ -37,6 +37,7 @@ describeRestarts([
   // succeeded, and closes that connection. While a node starts, the first always fails.
   { ...shoukaku, afterRestart: "gives up" },
   { ...kazagumo, afterRestart: "gives up" },
+  { ...repeatedShoukaku, afterRestart: "resumes" },
   // These do not name their session when they connect again. They have not turned resuming on, so it is not stored.
   { ...lavacord, afterRestart: "begins anew" },
   { ...poru, afterRestart: "begins anew" },

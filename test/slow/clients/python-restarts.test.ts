@@ -21,6 +21,7 @@ describeRestarts([
   { ...driven("wavelink", "wavelink_driver.py"), afterRestart: "resumes" },
   // It does not name its session, but moves its players into the new one.
   { ...driven("lavalink", "lavalink_driver.py"), afterRestart: "starts over" },
-  // It turns resuming on, but names a session only in a new process of the bot.
-  { ...driven("mafic", "mafic_driver.py"), afterRestart: "leaves its session" },
+  // It names a session only in a new process of the bot, and leaves channels without a player in the new session
+  // (`Node.sync_players`).
+  { ...driven("mafic", "mafic_driver.py"), afterRestart: "leaves the channel" },
 ]);

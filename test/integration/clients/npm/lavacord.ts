@@ -7,6 +7,7 @@ import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClien
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
+const RECONNECT_INTERVAL_MS = 500;
 
 /** Of Node.js 22, which the library declares; it is all that it lacks on 20, but for `Manager.connect`. */
 Object.assign(Promise, {
@@ -32,7 +33,7 @@ class LavacordDriver implements ClientDriver {
   constructor(binding: ClientBinding) {
     this.#binding = binding;
     const { host, port, password, userId } = binding;
-    this.#manager = new Manager([{ id: NODE, host, port, password }], {
+    this.#manager = new Manager([{ id: NODE, host, port, password, reconnectInterval: RECONNECT_INTERVAL_MS }], {
       userId,
       send: (packet) => binding.send(packet as VoiceStateRequest), // it sends no other payload
     });

@@ -7,6 +7,8 @@ import type { ClientBinding, ClientDriver, EqualizerBand, LoadedTrack, RealClien
 import { reportReady } from "./report-ready.ts";
 
 const NODE = "tonearm";
+/** In milliseconds; enough tries for a node that is restarted on a busy machine. */
+const RECONNECTING = { reconnectTimeout: 500, reconnectTries: 100 };
 
 export const poru: RealClient = { name: "poru", afterDrop: "gives up", create: (binding) => new PoruDriver(binding) };
 
@@ -25,7 +27,7 @@ class PoruDriver implements ClientDriver {
       guilds: { cache: new Map([[binding.guildId, guild]]) },
     });
     const node = { name: NODE, host: binding.host, port: binding.port, password: binding.password };
-    this.#manager = new Poru(this.#bot, [node], { library: "discord.js" });
+    this.#manager = new Poru(this.#bot, [node], { library: "discord.js", ...RECONNECTING });
     this.#manager.on("nodeError", () => undefined);
     this.#manager.on("raw", (_from, message) => reportReady(message, binding.report));
     this.#manager.on("trackStart", () => binding.report("start"));

@@ -27,15 +27,25 @@ export const shoukaku: RealClient<SearchingDriver> = {
   create: (binding) => new ShoukakuDriver(binding),
 };
 
+/** Of a bot that lets a node that shoukaku has dropped connect again. */
+export const repeatedShoukaku: RealClient<SearchingDriver> = {
+  name: "shoukaku, connected again by its bot,",
+  afterDrop: "resumes",
+  create: (binding) => new ShoukakuDriver(binding, { isRepeated: true }),
+};
+
 class ShoukakuDriver implements SearchingDriver {
   readonly #binding: ClientBinding;
   readonly #connector: ShardConnector;
   readonly #manager: Shoukaku;
+  readonly #isRepeated: boolean;
+  #isClosed = false;
   #player: Player | undefined;
   #track: Track | undefined;
 
-  constructor(binding: ClientBinding) {
+  constructor(binding: ClientBinding, { isRepeated = false } = {}) {
     this.#binding = binding;
+    this.#isRepeated = isRepeated;
     this.#connector = new ShardConnector(binding);
     this.#manager = new Shoukaku(this.#connector, [], SHOUKAKU_OPTIONS);
     this.#manager.on("error", () => undefined);
@@ -47,7 +57,13 @@ class ShoukakuDriver implements SearchingDriver {
 
   async connect(): Promise<void> {
     this.#connector.begin();
-    this.#manager.nodes.get(NODE)?.once("disconnect", () => this.#binding.report("lost"));
+    const node = this.#manager.nodes.get(NODE);
+    node?.on("disconnect", () => {
+      this.#binding.report("lost");
+      if (!this.#isRepeated || this.#isClosed) return;
+      this.#manager.nodes.set(NODE, node);
+      node.connect().catch(() => undefined); // reported as another `disconnect`
+    });
   }
 
   async sessionId(): Promise<string> {
@@ -106,6 +122,7 @@ class ShoukakuDriver implements SearchingDriver {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#manager.nodes.has(NODE)) this.#manager.removeNode(NODE);
   }
 }
