@@ -1,23 +1,43 @@
 // What a session tells of all that is to outlive the process. Main thread; control/state/state-recorder.ts is the real
 // one.
 
+import type { JsonInteger } from "../../lib/json.ts";
+import type { Dialect } from "./dialect.ts";
+import type { KeptValues } from "./kept-values.ts";
 import type { QueuedMessage } from "./resume-queue.ts";
-import type { Session } from "./session.ts";
+import type { SessionPlayer } from "./session-player.ts";
+
+/** What of a session can be stored; session.ts documents it. */
+export interface RecordedSession {
+  readonly id: string;
+  readonly userId: string;
+  readonly clientName: string | undefined;
+  readonly dialect: Dialect;
+  readonly owner: string | undefined;
+  readonly account: string;
+  readonly timeout: JsonInteger;
+  readonly resumeKey: string | null;
+  readonly isLasting: boolean;
+  readonly waitMs: number | undefined;
+  readonly waitingMessages: readonly QueuedMessage[];
+  readonly players: ReadonlyMap<string, SessionPlayer>;
+  readonly kept: KeptValues;
+}
 
 /** Called on every change, after it. No call waits or throws; what is to be stored is read later. */
 export interface SessionRecorder {
   /** Its settings, or whether its client is there. */
-  onSession(session: Session): void;
+  onSession(session: RecordedSession): void;
   /** A player was created, has changed other than by playing on, or has been destroyed. */
-  onPlayer(session: Session, guildId: string): void;
+  onPlayer(session: RecordedSession, guildId: string): void;
   /** A value that a plugin keeps for a guild. */
-  onKept(session: Session, guildId: string, plugin: string): void;
+  onKept(session: RecordedSession, guildId: string, plugin: string): void;
   /** A message waits for the client. */
-  onMessage(session: Session, message: QueuedMessage): void;
+  onMessage(session: RecordedSession, message: QueuedMessage): void;
   /** It waits no longer: it was sent, or dropped. */
-  onMessageGone(session: Session, number: number): void;
-  /** The session has ended, for a reason of its client's or of its own. */
-  onEnded(session: Session): void;
+  onMessageGone(session: RecordedSession, number: number): void;
+  /** The session has ended. */
+  onEnded(session: RecordedSession): void;
 }
 
 /** Records nothing. */

@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { JsonValue } from "../../lib/json.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
 import { readStoredPlayer, storedPlayerOf } from "../players/stored-player.ts";
-import type { Session } from "../sessions/session.ts";
+import type { RecordedSession } from "../sessions/session-recorder.ts";
 
 const NUMBER_DIGITS = 12;
 
@@ -51,7 +51,7 @@ export type SessionRecord = z.infer<typeof sessionRecord>;
 /** The value of `message/…`. */
 export const messageRecord = z.strictObject({ topic: z.string(), text: z.string() });
 
-export function sessionRecordOf(session: Session, epochMs: number): SessionRecord {
+export function sessionRecordOf(session: RecordedSession, epochMs: number): SessionRecord {
   const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs } = session;
   return {
     userId,

@@ -7,8 +7,7 @@ import type { StateChange } from "../../state/state-store.ts";
 import type { Track } from "../../track/track.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
 import type { QueuedMessage } from "../sessions/resume-queue.ts";
-import type { Session } from "../sessions/session.ts";
-import type { SessionRecorder } from "../sessions/session-recorder.ts";
+import type { RecordedSession, SessionRecorder } from "../sessions/session-recorder.ts";
 import { playerRecordsOf, recordKey, sessionRecordOf } from "./session-records.ts";
 import type { ReadChanges, StateWriter } from "./state-writer.ts";
 
@@ -36,7 +35,7 @@ interface StateRecorderOptions {
 
 export class StateRecorder implements SessionRecorder {
   readonly #options: StateRecorderOptions;
-  readonly #stored = new Map<Session, Stored>();
+  readonly #stored = new Map<RecordedSession, Stored>();
   #timer: Timer | undefined;
   #step = 0;
 
@@ -66,7 +65,7 @@ export class StateRecorder implements SessionRecorder {
   }
 
   /** A session that was restored from its records, with all that belongs to it: nothing of it is to be written. */
-  adopt(session: Session): void {
+  adopt(session: RecordedSession): void {
     const stored: Stored = { entries: new Map(), tracks: new Map() };
     this.#stored.set(session, stored);
     const entries = [
@@ -87,7 +86,7 @@ export class StateRecorder implements SessionRecorder {
     }
   }
 
-  onSession(session: Session): void {
+  onSession(session: RecordedSession): void {
     const isStored = this.#stored.has(session);
     if (!session.isLasting) {
       this.#remove(session);
@@ -100,25 +99,25 @@ export class StateRecorder implements SessionRecorder {
     for (const { guildId, plugin } of session.kept.list()) this.onKept(session, guildId, plugin);
   }
 
-  onPlayer(session: Session, guildId: string): void {
+  onPlayer(session: RecordedSession, guildId: string): void {
     this.#mark(session, this.#playerEntry(session, guildId));
   }
 
-  onKept(session: Session, guildId: string, plugin: string): void {
+  onKept(session: RecordedSession, guildId: string, plugin: string): void {
     this.#mark(session, this.#keptEntry(session, guildId, plugin));
   }
 
-  onMessage(session: Session, message: QueuedMessage): void {
+  onMessage(session: RecordedSession, message: QueuedMessage): void {
     const entry = this.#messageEntry(session, message);
     // One that returns to the queue is still there.
     if (this.#stored.get(session)?.entries.has(entry.key) !== true) this.#mark(session, entry);
   }
 
-  onMessageGone(session: Session, number: number): void {
+  onMessageGone(session: RecordedSession, number: number): void {
     this.#mark(session, this.#messageEntry(session, { number, topic: "", text: "" }, { isGone: true }));
   }
 
-  onEnded(session: Session): void {
+  onEnded(session: RecordedSession): void {
     this.#remove(session);
   }
 
@@ -133,33 +132,33 @@ export class StateRecorder implements SessionRecorder {
   }
 
   /** The record of the session goes first: without it the others mean nothing. */
-  #remove(session: Session): void {
+  #remove(session: RecordedSession): void {
     const stored = this.#stored.get(session);
     if (stored === undefined) return;
     this.#stored.delete(session);
     for (const [key, read] of stored.entries) this.#options.writer.mark(key, read);
   }
 
-  #mark(session: Session, { key, read }: Entry): void {
+  #mark(session: RecordedSession, { key, read }: Entry): void {
     const stored = this.#stored.get(session);
     if (stored === undefined) return;
     stored.entries.set(key, read);
     this.#options.writer.mark(key, read);
   }
 
-  #sessionEntry(session: Session): Entry {
+  #sessionEntry(session: RecordedSession): Entry {
     return this.#entry(session, recordKey.session(session.id), () =>
       stringifyJson(sessionRecordOf(session, this.#options.clock.epochMs())),
     );
   }
 
-  #keptEntry(session: Session, guildId: string, plugin: string): Entry {
+  #keptEntry(session: RecordedSession, guildId: string, plugin: string): Entry {
     const key = recordKey.kept(session.id, guildId, plugin);
     return this.#entry(session, key, () => session.kept.get(guildId, plugin));
   }
 
   #messageEntry(
-    session: Session,
+    session: RecordedSession,
     { number = 0, topic, text }: QueuedMessage,
     { isGone }: { readonly isGone: boolean } = { isGone: false },
   ): Entry {
@@ -168,7 +167,7 @@ export class StateRecorder implements SessionRecorder {
   }
 
   /** One that is a single record. `readValue` is asked only while the session is stored. */
-  #entry(session: Session, key: string, readValue: () => string | undefined): Entry {
+  #entry(session: RecordedSession, key: string, readValue: () => string | undefined): Entry {
     const read: ReadChanges = () => {
       const stored = this.#stored.get(session);
       const value = stored && readValue();
@@ -178,12 +177,12 @@ export class StateRecorder implements SessionRecorder {
     return { key, read };
   }
 
-  #playerEntry(session: Session, guildId: string): Entry {
+  #playerEntry(session: RecordedSession, guildId: string): Entry {
     const key = recordKey.player(session.id, guildId);
     return { key, read: () => this.#playerChanges(session, guildId) };
   }
 
-  #playerChanges(session: Session, guildId: string): readonly StateChange[] {
+  #playerChanges(session: RecordedSession, guildId: string): readonly StateChange[] {
     const key = recordKey.player(session.id, guildId);
     const trackKey = recordKey.track(session.id, guildId);
     const stored = this.#stored.get(session);

@@ -23,9 +23,9 @@ const READY_TIMEOUT_MS = 5_000;
 
 /**
  * What a client does by its own code when its node comes back. It has its session again; or another one, in which it
- * plays on (`starts over`), or nothing plays (`begins anew`), or it leaves the channel; or it does not connect again.
+ * plays on (`starts over`), or nothing plays (`begins again`), or it leaves the channel; or it does not connect again.
  */
-type AfterRestart = "resumes" | "starts over" | "begins anew" | "leaves the channel" | "gives up";
+type AfterRestart = "resumes" | "starts over" | "begins again" | "leaves the channel" | "gives up";
 type Signal = "SIGKILL" | "SIGTERM";
 
 interface RestartedClient {
@@ -61,7 +61,7 @@ const EXPECTATIONS: Readonly<Record<AfterRestart, (bot: PlayingBot) => Promise<v
     await bot.expectMusic();
     await bot.expectControl();
   },
-  "begins anew": async (bot) => {
+  "begins again": async (bot) => {
     await bot.expectNewSession();
     bot.expectStopped();
   },
