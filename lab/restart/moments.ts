@@ -39,7 +39,7 @@ export interface MomentsResult {
  * - `stays`: the control, for the rules of the lab: the client goes away, and comes back to the same process
  */
 export const KINDS = ["asking", "asking", "asking", "quiet", "away", "soon", "twice", "stays"] as const;
-export type Kind = (typeof KINDS)[number];
+type Kind = (typeof KINDS)[number];
 
 const STEPS_MAX = 14;
 const PAUSE_MS_MAX = 90;

@@ -4,7 +4,7 @@
 import type { PlayerView } from "../test-environment/bot.ts";
 
 /** A played track; `number` is in its user data and never used twice. */
-export interface ExpectedTrack {
+interface ExpectedTrack {
   readonly number: number;
   /** Changes with each request for user data. */
   readonly note: number;

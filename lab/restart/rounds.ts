@@ -19,7 +19,7 @@ export interface RoundsOptions {
 }
 
 /** Milliseconds; of the process where not said otherwise. */
-export interface Round {
+interface Round {
   /** From spawning the process until it listened. */
   readonly listeningMs: number;
   /** Until the client had its `ready`. */

@@ -10,7 +10,7 @@ import { Bot } from "../test-environment/bot.ts";
 import { within } from "../within.ts";
 import { type NodeRuns, RESTART_PASSWORD } from "./node-runs.ts";
 
-export const RESTART_USER_ID = "100000000000000001";
+const RESTART_USER_ID = "100000000000000001";
 /** Its Opus packets carry their numbers: where it is played can be heard. */
 export const COUNTED_SONG = "counted.ogg";
 export const COUNTED_SONG_SECONDS = 900;
