@@ -1,6 +1,6 @@
 // A fake WebSocket of a client, with a network that a test can stop.
 
-import type { SessionSocket } from "../../src/control/sessions/session.ts";
+import type { SessionSocket } from "../../src/control/sessions/session-socket.ts";
 
 interface PendingSend {
   readonly text: string;

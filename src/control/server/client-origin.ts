@@ -1,7 +1,7 @@
 // Where a client's connection comes from, for operators: its address and what it calls itself. Main thread.
 
 import type { IncomingMessage } from "node:http";
-import type { ClientOrigin } from "../sessions/session.ts";
+import type { ClientOrigin } from "../sessions/session-socket.ts";
 
 /** The longest text of an IPv6 address. */
 const ADDRESS_LENGTH_MAX = 45;

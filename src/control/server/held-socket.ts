@@ -6,7 +6,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../lib/clock.ts";
-import type { ClientOrigin, SessionSocket } from "../sessions/session.ts";
+import type { ClientOrigin, SessionSocket } from "../sessions/session-socket.ts";
 
 /** Between the answer to the handshake and the first message; clients are used to 5 to 10 ms from Lavalink. */
 const HOLD_MS = 7;

@@ -24,15 +24,19 @@ export interface RecordedSession {
   readonly kept: KeptValues;
 }
 
-/** Called on every change, after it. No call waits or throws; what is to be stored is read later. */
+/** `on…` is called on every change, after it. No call waits or throws; what is to be stored is read later. */
 export interface SessionRecorder {
+  /** Whether it is stored: it would wait for its client. */
+  isStored(session: RecordedSession): boolean;
+  /** Resolves when all that was told so far is stored, or nobody should wait for it; undefined: at once. */
+  written(): Promise<void> | undefined;
   /** Its settings, or whether its client is there. */
   onSession(session: RecordedSession): void;
   /** A player was created, has changed other than by playing on, or has been destroyed. */
   onPlayer(session: RecordedSession, guildId: string): void;
   /** A value that a plugin keeps for a guild. */
   onKept(session: RecordedSession, guildId: string, plugin: string): void;
-  /** A message waits for the client. */
+  /** A message waits for the client, or is on its way to it. */
   onMessage(session: RecordedSession, message: QueuedMessage): void;
   /** It waits no longer: it was sent, or dropped. */
   onMessageGone(session: RecordedSession, number: number): void;
@@ -42,6 +46,8 @@ export interface SessionRecorder {
 
 /** Records nothing. */
 export const NO_RECORDER: SessionRecorder = {
+  isStored: () => false,
+  written: () => undefined,
   onSession: () => undefined,
   onPlayer: () => undefined,
   onKept: () => undefined,

@@ -27,14 +27,14 @@ import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { SessionMemory } from "./memory-shares.ts";
+import { Outbox } from "./outbox.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 import { NO_RECORDER, type SessionRecorder } from "./session-recorder.ts";
+import type { ClientOrigin, SessionSocket } from "./session-socket.ts";
 
 const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
-/** A client that lets this much pile up in its socket is cut off; its events wait for it if it may resume. */
-export const SOCKET_BACKLOG_MAX_BYTES = 8 * 1024 * 1024;
 /** Players of one session; all sessions of the node together have a bound too. */
 const PLAYERS_MAX = 10_000;
 /**
@@ -48,14 +48,6 @@ const ENDING_INTERVAL_MS = 5;
  */
 const TIMER_MAX_MS = 24 * 60 * 60 * 1000;
 
-/** Where a client's connection comes from. All of it is bounded in length. */
-export interface ClientOrigin {
-  readonly address: string | undefined;
-  /** The address that the last proxy has appended, if there is one; a client can make it up. */
-  readonly forwardedFor: string | undefined;
-  readonly userAgent: string | undefined;
-}
-
 /** The connection that a session has, or had last. */
 interface SessionConnection {
   /** When it was opened, Unix epoch milliseconds. */
@@ -63,18 +55,6 @@ interface SessionConnection {
   /** It continued a session that had lost its client. */
   readonly isResumed: boolean;
   readonly origin: ClientOrigin | undefined;
-}
-
-/** The client's connection, as the session needs it. */
-export interface SessionSocket {
-  /** Undefined: not known. */
-  readonly origin?: ClientOrigin | undefined;
-  /** Calls back once, when the operating system has taken the text or refused it. */
-  send(text: string, onSent: (error?: Error | null) => void): void;
-  /** Bytes sent and not yet taken by the operating system. */
-  readonly bufferedAmount: number;
-  close(code: number, reason?: string): void;
-  terminate(): void;
 }
 
 interface SessionOptions {
@@ -129,8 +109,14 @@ export interface SessionSettings {
 
 type Waiting = Pick<LeftOver, "waitMs"> & { readonly messages: readonly QueuedMessage[] };
 
+interface Connected {
+  readonly kind: "connected";
+  readonly socket: SessionSocket;
+  readonly outbox: Outbox;
+}
+
 type State =
-  | { readonly kind: "connected"; readonly socket: SessionSocket; readonly unsent: QueuedMessage[] }
+  | Connected
   | { readonly kind: "waiting"; readonly queue: ResumeQueue; readonly deadlineMs: number; timer: Timer }
   | { readonly kind: "destroyed" };
 
@@ -179,7 +165,7 @@ export class Session implements EventSink {
     );
     this.#unsentBytes = new BufferedBytes(options.memory.buffered);
     this.#set(options.settings ?? {});
-    this.#state = socket === undefined ? this.#waitingWith(options.left) : { kind: "connected", socket, unsent: [] };
+    this.#state = socket === undefined ? this.#waitingWith(options.left) : this.#connectedBy(socket);
     this.#statsTimer = this.#scheduleStats();
     if (socket === undefined) return;
     this.#connection = this.#connectionOf(socket, { isResumed: false });
@@ -314,10 +300,17 @@ export class Session implements EventSink {
       if (message.op !== "playerUpdate") state.queue.push(this.#waitingMessage(this.#queued(message)));
       return;
     }
-    this.#write(state, this.#queued(message));
-    // After the write, so that the message that exceeds the bound is among the buffered ones.
-    if (this.#state === state && state.socket.bufferedAmount > SOCKET_BACKLOG_MAX_BYTES)
-      this.#dropSlowClient(state.socket);
+    const queued = this.#queued(message);
+    const isEvent = message.op === "event" || message.op === "extension";
+    if (isEvent && this.#recorder.isStored(this)) {
+      const stored = this.#waitingMessage(queued);
+      this.#recorder.onMessage(this, stored);
+      state.outbox.push(stored, this.#recorder.written());
+    } else {
+      state.outbox.push(queued);
+    }
+    // After the push, so that the message that exceeds the bound is among the buffered ones.
+    if (state.outbox.isFull) this.#dropSlowClient(state.socket);
   }
 
   /**
@@ -328,7 +321,7 @@ export class Session implements EventSink {
     if (this.#state.kind !== "waiting") throw new Error("only a waiting session can be resumed");
     const { queue, timer } = this.#state;
     timer.cancel();
-    this.#state = { kind: "connected", socket, unsent: [] };
+    this.#state = this.#connectedBy(socket);
     this.#connection = this.#connectionOf(socket, { isResumed: true });
     if (queue.droppedCount > 0)
       this.#logger.warn("resume queue full: older messages for the client were dropped", { count: queue.droppedCount });
@@ -342,8 +335,7 @@ export class Session implements EventSink {
   /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */
   socketClosed(socket: SessionSocket): void {
     if (this.#state.kind !== "connected" || this.#state.socket !== socket) return;
-    const { unsent } = this.#state;
-    this.#unsentBytes.change(0);
+    const unsent = this.#state.outbox.close();
     if (!this.#isResuming || this.#timeoutMs === 0) {
       this.destroy();
       return;
@@ -364,6 +356,7 @@ export class Session implements EventSink {
   /** Says goodbye with a close code and ends the session. */
   close(code: number): void {
     const state = this.#state;
+    if (state.kind === "connected") state.outbox.flush();
     this.destroy();
     if (state.kind === "connected") state.socket.close(code);
   }
@@ -372,6 +365,7 @@ export class Session implements EventSink {
   destroy(): void {
     if (this.#state.kind === "destroyed") return;
     if (this.#state.kind === "waiting") this.#state.timer.cancel();
+    else this.#state.outbox.close();
     this.#state = { kind: "destroyed" };
     this.#recorder.onEnded(this);
     this.#statsTimer.cancel();
@@ -445,26 +439,20 @@ export class Session implements EventSink {
 
   /** Sends a buffered message on the new socket, or returns it to the queue if that one is lost already. */
   #resend(message: QueuedMessage): void {
-    if (this.#state.kind === "connected") this.#write(this.#state, message);
+    if (this.#state.kind === "connected") this.#state.outbox.push(message);
     else if (this.#state.kind === "waiting") this.#state.queue.push(this.#waitingMessage(message));
   }
 
-  /**
-   * Sends, and remembers the message until the operating system has taken it: what it has not taken when the socket
-   * closes was not received whole, so it can be sent again later without ever being doubled.
-   */
-  #write(state: Extract<State, { kind: "connected" }>, message: QueuedMessage): void {
-    const { text } = message;
-    state.unsent.push(message);
-    const hasMemory = this.#unsentBytes.change(this.#unsentBytes.sizeBytes + text.length);
-    state.socket.send(text, (error) => {
-      // Sends complete in order. After an error no more are taken; the rest waits for the close event.
-      if (error !== undefined && error !== null) return;
-      state.unsent.shift();
-      if (message.number !== undefined) this.#recorder.onMessageGone(this, message.number);
-      if (this.#state === state) this.#unsentBytes.change(this.#unsentBytes.sizeBytes - text.length);
+  #connectedBy(socket: SessionSocket): Connected {
+    const outbox = new Outbox({
+      socket,
+      bytes: this.#unsentBytes,
+      onTaken: ({ number }) => {
+        if (number !== undefined) this.#recorder.onMessageGone(this, number);
+      },
+      onFull: () => this.#dropSlowClient(socket),
     });
-    if (!hasMemory && this.#state === state && this.#unsentBytes.sizeBytes > 0) this.#dropSlowClient(state.socket);
+    return { kind: "connected", socket, outbox };
   }
 
   #dropSlowClient(socket: SessionSocket): void {

@@ -16,9 +16,10 @@ import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { MemoryShares } from "./memory-shares.ts";
-import { type LeftOver, Session, type SessionSettings, type SessionSocket, sessionEvent } from "./session.ts";
+import { type LeftOver, Session, type SessionSettings, sessionEvent } from "./session.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 import type { SessionRecorder } from "./session-recorder.ts";
+import type { SessionSocket } from "./session-socket.ts";
 
 const ID_LENGTH = 16;
 const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";

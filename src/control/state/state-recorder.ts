@@ -29,7 +29,7 @@ interface TrackPair {
 }
 
 interface StateRecorderOptions {
-  readonly writer: Pick<StateWriter, "mark">;
+  readonly writer: Pick<StateWriter, "mark" | "written">;
   readonly clock: Clock;
 }
 
@@ -76,6 +76,14 @@ export class StateRecorder implements SessionRecorder {
     ];
     for (const { key, read } of entries) stored.entries.set(key, read);
     for (const [guildId, player] of session.players) stored.tracks.set(guildId, tracksOf(player.snapshot()));
+  }
+
+  isStored(session: RecordedSession): boolean {
+    return this.#stored.has(session);
+  }
+
+  written(): Promise<void> | undefined {
+    return this.#options.writer.written();
   }
 
   /** Marks all that is stored: the store has lost it. */

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { noLosses } from "../../../../src/bridge/audio-report.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
+import { SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/outbox.ts";
 import { QUEUE_COUNT_MAX } from "../../../../src/control/sessions/resume-queue.ts";
-import { type Session, SOCKET_BACKLOG_MAX_BYTES } from "../../../../src/control/sessions/session.ts";
+import type { Session } from "../../../../src/control/sessions/session.ts";
 import type { CreatePlayer, SessionPlayer } from "../../../../src/control/sessions/session-player.ts";
 import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { NodeError } from "../../../../src/errors.ts";

@@ -221,6 +221,70 @@ describe("a session that may resume", () => {
   });
 });
 
+describe("events of a session that may resume", () => {
+  async function listening(): Promise<{ socket: FakeSocket; player: FakeSessionPlayer; session: Session }> {
+    const socket = new FakeSocket();
+    const session = first.open(socket);
+    session.configure({ resuming: true });
+    const player = await first.playerOf(session, "7");
+    await first.flow();
+    return { socket, player, session };
+  }
+
+  test("reach the client when what they are about is stored, before the answer does", async () => {
+    const { socket, player } = await listening();
+    store.hold();
+    player.onChanged();
+    player.say(1);
+    let isAnswered = false;
+    void first.state.written()?.then(() => {
+      isAnswered = true;
+      expect(socket.said).toEqual([1]);
+    });
+    clock.advance(0);
+    await untilSettled();
+    expect(socket.said).toEqual([]);
+    store.release();
+    await first.flow();
+    expect(socket.said).toEqual([1]);
+    expect(isAnswered).toBe(true);
+    expect([...store.records.keys()].filter((key) => key.startsWith("message"))).toEqual([]);
+  });
+
+  test("that are stored and not sent when the process ends come once, after the restart", async () => {
+    const { socket, player, session } = await listening();
+    player.say(1);
+    await first.flow();
+    socket.stall();
+    player.say(2);
+    await first.flow();
+    socket.break();
+    const next = await restarted();
+    const again = new FakeSocket();
+    next.sessions.get(session.id)?.resume(again);
+    expect([...socket.said, ...again.said]).toEqual([1, 2]);
+  });
+
+  test("that are not stored when the process ends were not sent either", async () => {
+    const { socket, player } = await listening();
+    store.hold();
+    player.onChanged();
+    player.say(1);
+    clock.advance(0);
+    await untilSettled();
+    expect(socket.said).toEqual([]);
+  });
+
+  test("are sent at once while writing fails", async () => {
+    const { socket, player } = await listening();
+    store.failure = "state-unwritable";
+    player.onChanged();
+    await first.flow();
+    player.say(1);
+    expect(socket.said).toEqual([1]);
+  });
+});
+
 test("a session that may not resume, or would not wait, is not stored", async () => {
   const [plain, impatient] = [first.open(), first.open()];
   impatient.configure({ resuming: true, timeout: 0 });
