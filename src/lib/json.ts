@@ -53,11 +53,14 @@ export class JsonDecimal {
 
 /**
  * Parses strict JSON (RFC 8259) or throws a SyntaxError; a JsonLimitError for more than `valueCountMax` values and keys
- * (default 16,384), 200 levels, 400 characters of one number, or 2 Mi of one text. Takes time in proportion to the
+ * (default 16,384), 200 levels, 400 characters of one number, or `stringLengthMax` of one text (default 2 Mi). Takes time in proportion to the
  * text. The last of equal keys wins.
  */
-export function parseJson(text: string, { valueCountMax = VALUE_COUNT_MAX } = {}): JsonTree {
-  return new Reader(text, valueCountMax).document();
+export function parseJson(
+  text: string,
+  { valueCountMax = VALUE_COUNT_MAX, stringLengthMax = STRING_LENGTH_MAX } = {},
+): JsonTree {
+  return new Reader(text, { valueCountMax, stringLengthMax }).document();
 }
 
 /** Converts a parsed tree to plain values: `1.0` becomes 1. */
@@ -127,12 +130,17 @@ const BACKSLASH = 0x5c;
 class Reader {
   readonly #text: string;
   readonly #valueCountMax: number;
+  readonly #stringLengthMax: number;
   #at = 0;
   #valueCount = 0;
 
-  constructor(text: string, valueCountMax: number) {
+  constructor(
+    text: string,
+    { valueCountMax, stringLengthMax }: { readonly valueCountMax: number; readonly stringLengthMax: number },
+  ) {
     this.#text = text;
     this.#valueCountMax = valueCountMax;
+    this.#stringLengthMax = stringLengthMax;
   }
 
   document(): JsonTree {
@@ -193,8 +201,8 @@ class Reader {
   #string(): string {
     if (this.#text[this.#at] !== '"') this.#fail();
     const end = this.#endOfString();
-    if (end - this.#at > STRING_LENGTH_MAX) {
-      throw new JsonLimitError(`a text in the JSON has more than ${STRING_LENGTH_MAX} characters`);
+    if (end - this.#at > this.#stringLengthMax) {
+      throw new JsonLimitError(`a text in the JSON has more than ${this.#stringLengthMax} characters`);
     }
     // The engine's parser decodes the escapes, and refuses wrong ones and control characters. Its result is a copy: a
     // slice of the text would keep the whole text in memory.

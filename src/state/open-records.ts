@@ -65,14 +65,6 @@ export async function openRecords(options: RecordsOptions, expected?: readonly T
   }
 }
 
-/**
- * Moves the records of a database that is closed out of the way, and returns the path of their folder then. Throws what
- * the file system throws.
- */
-export function setRecordsAside(options: RecordsOptions, reason: SetAsideReason): Promise<string> {
-  return moveAside(join(options.path, RECORDS), { reason, options });
-}
-
 /** Node.js's own recursive call hides why it fails, and never ends below some folders. */
 async function makeFolder(folder: string): Promise<void> {
   try {

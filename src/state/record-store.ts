@@ -8,12 +8,10 @@ import { NodeError } from "../errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Operation } from "./database.ts";
 import type { LedgerEntry, Total } from "./ledger.ts";
-import { type OpenRecords, openRecords, type RecordsOptions, setRecordsAside, withTotal } from "./open-records.ts";
+import { type OpenRecords, openRecords, type RecordsOptions, withTotal } from "./open-records.ts";
 import { markOf } from "./sealing.ts";
 import {
   KEY_LENGTH_MAX,
-  type SetAside,
-  type SetAsideReason,
   type StateChange,
   type StateLimits,
   type StateRecord,
@@ -61,20 +59,6 @@ export class RecordStore implements StateStore {
 
   get recordCount(): number {
     return this.#open?.ledger.total.count ?? 0;
-  }
-
-  setAside(reason: SetAsideReason): Promise<SetAside> {
-    return this.#afterLast(async () => {
-      this.#unread = undefined;
-      await this.#release();
-      try {
-        const path = await setRecordsAside(this.#options, reason);
-        this.#open = await openRecords(this.#options);
-        return { reason, path };
-      } catch (error) {
-        throw this.#unwritable(error);
-      }
-    });
   }
 
   write(changes: readonly StateChange[]): Promise<void> {

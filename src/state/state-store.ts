@@ -58,11 +58,6 @@ export interface StateStore {
   /** Of the last successful call. */
   readonly recordCount: number;
   /**
-   * Moves all records out of the way, because their content cannot be used: the store is empty then.
-   * @throws NodeError "state-unwritable"
-   */
-  setAside(reason: SetAsideReason): Promise<SetAside>;
-  /**
    * Applies all of the changes or none; the last one for a key counts. When it resolves, the operating system has them:
    * they survive any end of the process, and a loss of power `SYNC_DELAY_MS` later.
    * @throws NodeError

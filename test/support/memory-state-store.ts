@@ -1,7 +1,7 @@
 // A store of state in memory, for tests of what is above it: it can fail, and hold writes back.
 
 import { NodeError } from "../../src/errors.ts";
-import type { SetAside, SetAsideReason, StateChange, StateRecord, StateStore } from "../../src/state/state-store.ts";
+import type { StateChange, StateRecord, StateStore } from "../../src/state/state-store.ts";
 
 export class MemoryStateStore implements StateStore {
   readonly records = new Map<string, string>();
@@ -9,7 +9,6 @@ export class MemoryStateStore implements StateStore {
   readonly batches: (readonly StateChange[])[] = [];
   /** The code of the error of each write; undefined: it succeeds. */
   failure: "state-unwritable" | "state-full" | "state-damaged" | undefined;
-  asideReason: SetAsideReason | undefined;
   isClosed = false;
   #held: (() => void)[] | undefined;
 
@@ -31,12 +30,6 @@ export class MemoryStateStore implements StateStore {
       if (value === undefined) this.records.delete(key);
       else this.records.set(key, value);
     }
-  }
-
-  async setAside(reason: SetAsideReason): Promise<SetAside> {
-    this.records.clear();
-    this.asideReason = reason;
-    return { reason, path: "aside" };
   }
 
   async close(): Promise<void> {

@@ -10,66 +10,68 @@ import { areFilterSettings } from "./stored-filters.ts";
 
 const VOLUME_MAX = 1000;
 
-/** To be written by `stringifyJson`. Secret: it holds voice credentials and user data. */
-export interface StoredPlayer {
+/** To be written by `stringifyJson`. Secret: it holds voice credentials. */
+interface StoredPlayer {
   readonly volume: number;
   readonly isPaused: boolean;
   readonly filters: FilterSettings;
-  readonly track?: StoredTrackIntent | undefined;
+  /** Where its track is, if any. */
+  readonly track?: Omit<TrackIntent, "track" | "mirror"> | undefined;
   readonly voice?: (VoiceCredentials & { readonly isClosed: boolean }) | undefined;
 }
 
-type StoredTrackIntent = Omit<TrackIntent, "track" | "mirror"> & {
+/** What is large and changes less often. Secret: it holds user data. */
+interface StoredTracks {
   readonly track: StoredTrack;
-  readonly mirror?: StoredMirror | undefined;
-};
+  readonly mirror?: (Omit<TrackMirror, "track"> & { readonly track: StoredTrack }) | undefined;
+}
 
-type StoredMirror = Omit<TrackMirror, "track"> & { readonly track: StoredTrack };
-
-/** All of a snapshot. */
+/** All of a snapshot but the tracks. */
 export function storedPlayerOf({ track, volume, filters, isPaused, voice }: PlayerIntent): StoredPlayer {
   return {
     ...{ volume, isPaused, filters },
-    track: track && storedTrackIntent(track),
+    track: track && timesOf(track),
     voice: voice && { ...voice.credentials, isClosed: voice.isClosed },
   };
 }
 
+/** The tracks of a snapshot. */
+export function storedTracksOf({ track, mirror }: TrackIntent): StoredTracks {
+  return { track: storedTrackOf(track), mirror: mirror && { ...mirror, track: storedTrackOf(mirror.track) } };
+}
+
 /**
- * The snapshot that was stored. `stored` is what `plainJson` makes of the text, from wherever it came; undefined when
- * anything in it is not as `storedPlayerOf` writes it: a player is restored whole or not at all. Never throws.
+ * The snapshot that was stored. The arguments are what `plainJson` makes of the texts, from wherever they came; `tracks`
+ * counts only where `player` has a track. Undefined when anything is not as it is written: a player is restored whole or
+ * not at all. Never throws.
  */
-export function readStoredPlayer(stored: unknown): PlayerIntent | undefined {
-  if (!isObject(stored)) return undefined;
-  const { volume, isPaused, filters, track: storedTrack, voice: storedVoice } = stored;
+export function readStoredPlayer(player: unknown, tracks: unknown): PlayerIntent | undefined {
+  if (!isObject(player)) return undefined;
+  const { volume, isPaused, filters, track: times, voice: storedVoice } = player;
   if (!isWithin(volume, 0, VOLUME_MAX) || !isFlag(isPaused) || !areFilterSettings(filters)) return undefined;
-  const track = readTrackIntent(storedTrack);
+  const track = readTrackIntent(times, tracks);
   const voice = readVoice(storedVoice);
-  if ((track === undefined && storedTrack !== undefined) || (voice === undefined && storedVoice !== undefined))
+  if ((track === undefined && times !== undefined) || (voice === undefined && storedVoice !== undefined))
     return undefined;
   return { track, volume, filters, isPaused, voice };
 }
 
-function storedTrackIntent({ track, mirror, ...times }: TrackIntent): StoredTrackIntent {
-  return {
-    ...times,
-    track: storedTrackOf(track),
-    mirror: mirror && { ...mirror, track: storedTrackOf(mirror.track) },
-  };
+function timesOf({ positionMs, epochMs, rate, endMs }: TrackIntent): StoredPlayer["track"] {
+  return { positionMs, epochMs, rate, endMs };
 }
 
-function readTrackIntent(stored: unknown): TrackIntent | undefined {
-  if (!isObject(stored)) return undefined;
-  const { positionMs, epochMs, rate, endMs, track: storedTrack, mirror: storedMirror } = stored;
+function readTrackIntent(times: unknown, tracks: unknown): TrackIntent | undefined {
+  if (!isObject(times) || !isObject(tracks)) return undefined;
+  const { positionMs, epochMs, rate, endMs } = times;
   if (!isWithin(positionMs, 0) || !isWithin(epochMs, 0)) return undefined;
   if (rate !== undefined && !isWithin(rate, 0)) return undefined;
   if (endMs !== undefined && !isWithin(endMs, 0)) return undefined;
-  const track = trackOfStored(storedTrack);
+  const track = trackOfStored(tracks.track);
   if (track === undefined) return undefined;
-  const times = { positionMs, epochMs, endMs, ...(rate !== undefined && { rate }) };
-  if (storedMirror === undefined) return { track, ...times };
-  const mirror = readMirror(storedMirror);
-  return mirror && { track, mirror, ...times };
+  const read = { track, positionMs, epochMs, endMs, ...(rate !== undefined && { rate }) };
+  if (tracks.mirror === undefined) return read;
+  const mirror = readMirror(tracks.mirror);
+  return mirror && { ...read, mirror };
 }
 
 function readMirror(stored: unknown): TrackMirror | undefined {

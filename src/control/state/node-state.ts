@@ -4,7 +4,7 @@
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
-import type { OpenedState, SetAside, StateStore } from "../../state/state-store.ts";
+import type { OpenedState, StateStore } from "../../state/state-store.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionPlayer } from "../sessions/session-player.ts";
 import { NO_RECORDER, type SessionRecorder } from "../sessions/session-recorder.ts";
@@ -32,7 +32,6 @@ export class NodeState {
   readonly #options: NodeStateOptions;
   readonly #recording: Recording | undefined;
   readonly #stopping = new AbortController();
-  #setAside: SetAside | undefined;
   #restored: RestoredCounts = { sessions: 0, players: 0 };
   #held: readonly SessionPlayer[] = [];
   #frozen: Promise<void> | undefined;
@@ -42,9 +41,9 @@ export class NodeState {
     const { opened, clock, logger } = options;
     if (opened?.kind !== "open") return;
     const { store } = opened;
-    this.#setAside = opened.setAside;
+    const onDropped = (): void => recorder.forgetTracks();
     const onEmptied = (): void => recorder.markAll();
-    const writer = new StateWriter({ store, clock, logger, onEmptied });
+    const writer = new StateWriter({ store, clock, logger, onDropped, onEmptied });
     const recorder = new StateRecorder({ writer, clock });
     this.#recording = { store, writer, recorder };
   }
@@ -65,8 +64,7 @@ export class NodeState {
   }
 
   /**
-   * Opens the sessions that were left, before the first client comes; `onSession` is called with each. State that cannot
-   * be read is set aside whole. Never rejects.
+   * Opens the sessions that were left, before the first client comes; `onSession` is called with each. Never rejects.
    */
   async restore(
     options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">,
@@ -105,7 +103,7 @@ export class NodeState {
       records: this.#recording?.store.recordCount ?? 0,
       ...counts,
       restored: this.#restored,
-      setAside: this.#setAside?.path,
+      setAside: opened?.kind === "open" ? opened.setAside?.path : undefined,
     };
   }
 
@@ -123,23 +121,20 @@ export class NodeState {
     await this.#recording?.store.close();
   }
 
-  async #read(store: StateStore): Promise<Pick<ReadRecords, "sessions" | "useless">> {
-    const nothing = { sessions: [], useless: [] };
+  async #read(store: StateStore): Promise<ReadRecords> {
+    const { logger } = this.#options;
     try {
-      return readRecords(await store.readAll());
+      const read = readRecords(await store.readAll());
+      const [first] = read.unreadable;
+      if (first !== undefined) {
+        const fields = { records: read.unreadable.length, first };
+        logger.warn("state: some of it cannot be read, and was left out", fields);
+      }
+      return read;
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
-      const { logger } = this.#options;
-      try {
-        this.#setAside = await store.setAside("damaged");
-        logger.error("state could not be used and was set aside: starting without it", {
-          movedTo: this.#setAside.path,
-          error,
-        });
-      } catch (cause) {
-        logger.error("state could not be used: starting without it", { error: cause });
-      }
-      return nothing;
+      logger.error("state cannot be read: starting without it", { error });
+      return { sessions: [], useless: [], unreadable: [] };
     }
   }
 }

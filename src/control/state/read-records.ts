@@ -1,13 +1,13 @@
-// Reads the records of an earlier process back into sessions: all of them, or none where one is not what it should be.
-// Main thread; at the start.
+// Reads the records of an earlier process back into sessions. The store has made sure that all are there; one that cannot
+// be read all the same, as another version wrote it differently, costs only what it is about. Main thread; at the start.
 
-import { NodeError } from "../../errors.ts";
 import { type JsonValue, parseJson, plainJson } from "../../lib/json.ts";
 import type { StateRecord } from "../../state/state-store.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
+import { readStoredPlayer } from "../players/stored-player.ts";
 import type { KeptValue } from "../sessions/kept-values.ts";
 import type { LeftOver } from "../sessions/session.ts";
-import { messageRecord, readName, readPlayerRecords, type SessionRecord, sessionRecord } from "./session-records.ts";
+import { messageRecord, readName, recordKey, type SessionRecord, sessionRecord } from "./session-records.ts";
 
 /** What a client may send in one request, four times: user data, filters, and the track of each. */
 const VALUE_COUNT_MAX = 65_536;
@@ -24,8 +24,10 @@ export interface StoredSession {
 
 export interface ReadRecords {
   readonly sessions: readonly StoredSession[];
-  /** Keys of what is left of sessions that have ended. */
+  /** Keys of what is left of sessions that have ended, and of records that cannot be read. */
   readonly useless: readonly string[];
+  /** Keys of those that cannot be read. */
+  readonly unreadable: readonly string[];
 }
 
 interface Parts {
@@ -37,25 +39,34 @@ interface Parts {
   readonly messages: LeftOver["messages"][number][];
 }
 
-/** `records`: in the order of their keys. Throws `state-damaged` for anything that this version does not write. */
+/** `records`: in the order of their keys. Never throws. */
 export function readRecords(records: readonly StateRecord[]): ReadRecords {
   const parts = new Map<string, Parts>();
+  const unreadable: string[] = [];
   for (const { key, value } of records) {
     const [kind = "", id = "", ...rest] = key.split("/");
     const ofSession = parts.get(id) ?? newParts();
     parts.set(id, ofSession);
     ofSession.keys.push(key);
-    if (!addRecord(ofSession, { kind, rest, value })) throw damaged(key);
+    if (!addRecord(ofSession, { kind, rest, value })) unreadable.push(key);
   }
   const sessions: StoredSession[] = [];
-  const useless: string[] = [];
+  const left: string[] = [];
   for (const [id, ofSession] of parts) {
     const { record, keys, kept, messages } = ofSession;
-    const players = Array.from(ofSession.players, (entry) => readPlayer(id, entry, ofSession));
-    if (record === undefined) useless.push(...keys);
-    else sessions.push({ id, record, players, kept, messages, keys });
+    if (record === undefined) {
+      left.push(...keys);
+      continue;
+    }
+    const players: StoredSession["players"][number][] = [];
+    for (const [guildId, json] of ofSession.players) {
+      const intent = readStoredPlayer(json, ofSession.tracks.get(guildId));
+      if (intent === undefined) unreadable.push(recordKey.player(id, guildId), recordKey.track(id, guildId));
+      else players.push({ guildId, intent });
+    }
+    sessions.push({ id, record, players, kept, messages, keys });
   }
-  return { sessions, useless };
+  return { sessions, useless: [...left, ...unreadable], unreadable };
 }
 
 function newParts(): Parts {
@@ -69,8 +80,9 @@ function addRecord(
 ): boolean {
   const [place = ""] = rest;
   if (kind === "kept") {
+    if (rest.length !== 2 || readJson(value) === undefined) return false;
     parts.kept.push({ guildId: place, plugin: readName(rest[1] ?? ""), json: value });
-    return rest.length === 2 && readJson(value) !== undefined;
+    return true;
   }
   const json = readJson(value);
   if (json === undefined) return false;
@@ -96,26 +108,11 @@ function addRecord(
   }
 }
 
-function readPlayer(
-  sessionId: string,
-  [guildId, json]: readonly [string, JsonValue],
-  { tracks }: Parts,
-): StoredSession["players"][number] {
-  const intent = readPlayerRecords(json, tracks.get(guildId));
-  if (intent === undefined) throw damaged(`player/${sessionId}/${guildId}`);
-  return { guildId, intent };
-}
-
 function readJson(text: string): JsonValue | undefined {
   try {
-    return plainJson(parseJson(text, { valueCountMax: VALUE_COUNT_MAX }));
+    return plainJson(parseJson(text, { valueCountMax: VALUE_COUNT_MAX, stringLengthMax: text.length }));
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-/** Its key holds ids, which are no secret. */
-function damaged(key: string): NodeError {
-  return new NodeError("state-damaged", `the record ${key.slice(0, 100)} is not one that this version writes`);
 }

@@ -7,9 +7,6 @@
 //   kept/<session>/<guild>/<plugin>     a value that a plugin keeps; its name in hexadecimal digits
 
 import { z } from "zod";
-import type { JsonValue } from "../../lib/json.ts";
-import type { PlayerIntent } from "../players/player-intent.ts";
-import { readStoredPlayer, storedPlayerOf } from "../players/stored-player.ts";
 import type { RecordedSession } from "../sessions/session-recorder.ts";
 
 const NUMBER_DIGITS = 12;
@@ -63,21 +60,4 @@ export function sessionRecordOf(session: RecordedSession, epochMs: number): Sess
     resumeKey,
     deadlineEpochMs: waitMs === undefined ? null : Math.round(epochMs + waitMs),
   };
-}
-
-/** The values of `player/…` and `track/…`; the second is undefined while nothing is loaded. */
-export function playerRecordsOf(snapshot: PlayerIntent): {
-  readonly player: object;
-  readonly track: object | undefined;
-} {
-  const { track: loaded, ...player } = storedPlayerOf(snapshot);
-  if (loaded === undefined) return { player, track: undefined };
-  const { track, mirror, ...times } = loaded;
-  return { player: { ...player, track: times }, track: { track, mirror } };
-}
-
-/** What both records say; undefined where they are not as `playerRecordsOf` makes them. Never throws. */
-export function readPlayerRecords(player: JsonValue, track: JsonValue | undefined): PlayerIntent | undefined {
-  const { track: times, ...rest } = Object(player);
-  return readStoredPlayer(times === undefined ? player : { ...rest, track: { ...times, ...Object(track) } });
 }

@@ -6,9 +6,10 @@ import { stringifyJson } from "../../lib/json.ts";
 import type { StateChange } from "../../state/state-store.ts";
 import type { Track } from "../../track/track.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
+import { storedPlayerOf, storedTracksOf } from "../players/stored-player.ts";
 import type { QueuedMessage } from "../sessions/resume-queue.ts";
 import type { RecordedSession, SessionRecorder } from "../sessions/session-recorder.ts";
-import { playerRecordsOf, recordKey, sessionRecordOf } from "./session-records.ts";
+import { recordKey, sessionRecordOf } from "./session-records.ts";
 import type { ReadChanges, StateWriter } from "./state-writer.ts";
 
 /** Each player that plays is written again once in ten of these: where it is, and when it was there. */
@@ -86,10 +87,15 @@ export class StateRecorder implements SessionRecorder {
     return this.#options.writer.written();
   }
 
+  /** Of the tracks, it is not known any more which are stored: each is written again with its player. */
+  forgetTracks(): void {
+    for (const { tracks } of this.#stored.values()) tracks.clear();
+  }
+
   /** Marks all that is stored: the store has lost it. */
   markAll(): void {
-    for (const { entries, tracks } of this.#stored.values()) {
-      tracks.clear();
+    this.forgetTracks();
+    for (const { entries } of this.#stored.values()) {
       for (const [key, read] of entries) this.#options.writer.mark(key, read);
     }
   }
@@ -201,13 +207,13 @@ export class StateRecorder implements SessionRecorder {
       return [key, trackKey].map((gone) => ({ key: gone, value: undefined }));
     }
     const snapshot = player.snapshot();
-    const records = playerRecordsOf(snapshot);
-    const change = { key, value: stringifyJson(records.player) };
+    const change = { key, value: stringifyJson(storedPlayerOf(snapshot)) };
     const tracks = tracksOf(snapshot);
     const before = stored.tracks.get(guildId);
     if (before?.track === tracks.track && before?.mirror === tracks.mirror) return [change];
+    const trackChange = { key: trackKey, value: snapshot.track && stringifyJson(storedTracksOf(snapshot.track)) };
     stored.tracks.set(guildId, tracks);
-    return [change, { key: trackKey, value: records.track && stringifyJson(records.track) }];
+    return [change, trackChange];
   }
 }
 

@@ -34,6 +34,8 @@ export interface StateWriterOptions {
   readonly store: Pick<StateStore, "write">;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Some of what was marked was not written, and will not be. */
+  readonly onDropped: () => void;
   /** The store has lost all that was written; what is marked now is written next. */
   readonly onEmptied: () => void;
 }
@@ -142,8 +144,8 @@ export class StateWriter {
     let sizeBytes = 0;
     for (const [name, { read }] of this.#entries) {
       this.#entries.delete(name);
-      for (const change of this.#changesOf(read)) {
-        batch.push(this.#storable(change));
+      for (const change of this.#storable(this.#changesOf(read))) {
+        batch.push(change);
         sizeBytes += change.value?.length ?? 0;
       }
       if (batch.length >= BATCH_CHANGES_MAX || sizeBytes >= BATCH_BYTES_MAX) break;
@@ -161,11 +163,12 @@ export class StateWriter {
     }
   }
 
-  /** One that is too large for the store is removed from it. */
-  #storable(change: StateChange): StateChange {
-    if (change.value === undefined || Buffer.byteLength(change.value) <= STATE_LIMITS.valueBytesMax) return change;
-    this.#options.logger.warn("state: a record is too large and is not stored", { record: change.key });
-    return { key: change.key, value: undefined };
+  /** What has a part that is too large for the store is removed from it as a whole. */
+  #storable(changes: readonly StateChange[]): readonly StateChange[] {
+    const tooLarge = changes.find(({ value }) => Buffer.byteLength(value ?? "") > STATE_LIMITS.valueBytesMax);
+    if (tooLarge === undefined) return changes;
+    this.#options.logger.warn("state: a record is too large and is not stored", { record: tooLarge.key });
+    return changes.map(({ key }) => ({ key, value: undefined }));
   }
 
   async #writeBatch(changes: readonly StateChange[]): Promise<void> {
@@ -190,6 +193,7 @@ export class StateWriter {
     const code = error instanceof NodeError ? error.code : undefined;
     // In a full store there is still room for what makes some.
     this.#failed = code === "state-full" ? changes.filter(({ value }) => value === undefined) : changes;
+    if (code === "state-full") this.#options.onDropped();
     this.#counts.failedWrites++;
     if (code === "state-damaged") this.#options.onEmptied();
     if (this.#status.kind !== "failing") {

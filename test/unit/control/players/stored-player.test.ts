@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import type { PlayerIntent } from "../../../../src/control/players/player-intent.ts";
-import { readStoredPlayer, storedPlayerOf } from "../../../../src/control/players/stored-player.ts";
+import { readStoredPlayer, storedPlayerOf, storedTracksOf } from "../../../../src/control/players/stored-player.ts";
 import { parseJson, plainJson, stringifyJson } from "../../../../src/lib/json.ts";
 import { randomFilters } from "../../../support/random-filters.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
@@ -33,7 +33,10 @@ function throughText(stored: unknown): unknown {
 }
 
 function roundTrip(intent: PlayerIntent): PlayerIntent | undefined {
-  return readStoredPlayer(throughText(storedPlayerOf(intent)));
+  return readStoredPlayer(
+    throughText(storedPlayerOf(intent)),
+    intent.track && throughText(storedTracksOf(intent.track)),
+  );
 }
 
 describe("a player that is stored and read again", () => {
@@ -77,10 +80,11 @@ describe("a player that is stored and read again", () => {
 });
 
 describe("a player that is read from elsewhere", () => {
-  const stored = throughText(storedPlayerOf(FULL)) as { track: { mirror: object }; voice: object };
+  const stored = throughText(storedPlayerOf(FULL)) as { track: object; voice: object };
+  const tracks = throughText(FULL.track && storedTracksOf(FULL.track)) as { mirror: object };
   const track = (change: object) => ({ track: { ...stored.track, ...change } });
   const voice = (change: object) => ({ voice: { ...stored.voice, ...change } });
-  const { mirror } = stored.track;
+  const { mirror } = tracks;
   const tonearm = (filters: object) => ({ filters: { pluginFilters: { tonearm: filters } } });
   const tremolo = (depth: number, frequency: number) => ({ filters: { tremolo: { frequency, depth } } });
 
@@ -93,8 +97,6 @@ describe("a player that is read from elsewhere", () => {
     { isPaused: undefined },
     { track: null },
     { track: 1 },
-    track({ track: undefined }),
-    track({ track: { encoded: "" } }),
     track({ positionMs: -1 }),
     track({ positionMs: undefined }),
     track({ positionMs: Number.NaN }),
@@ -103,13 +105,6 @@ describe("a player that is read from elsewhere", () => {
     track({ rate: -1 }),
     track({ rate: null }),
     track({ endMs: null }),
-    track({ mirror: null }),
-    track({ mirror: { ...mirror, track: null } }),
-    track({ mirror: { ...mirror, provider: 1 } }),
-    track({ mirror: { ...mirror, score: "1" } }),
-    track({ mirror: { ...mirror, reasons: [1] } }),
-    track({ mirror: { ...mirror, reasons: "isrc" } }),
-    track({ mirror: { ...mirror, failure: null } }),
     { voice: null },
     voice({ token: 1 }),
     voice({ endpoint: undefined }),
@@ -139,10 +134,27 @@ describe("a player that is read from elsewhere", () => {
   ];
 
   test("it is none when any member is wrong", () => {
-    expect(readStoredPlayer(stored)).toStrictEqual(FULL);
+    expect(readStoredPlayer(stored, tracks)).toStrictEqual(FULL);
     for (const change of wrong)
-      expect(readStoredPlayer({ ...stored, ...change }), stringifyJson(change)).toBeUndefined();
-    for (const value of [undefined, null, 1, "x", []]) expect(readStoredPlayer(value)).toBeUndefined();
+      expect(readStoredPlayer({ ...stored, ...change }, tracks), stringifyJson(change)).toBeUndefined();
+    for (const value of [undefined, null, 1, "x", []]) expect(readStoredPlayer(value, tracks)).toBeUndefined();
+  });
+
+  test("it is none when any member of its tracks is wrong, or they are missing", () => {
+    const wrongTracks: readonly object[] = [
+      { track: undefined },
+      { track: { encoded: "" } },
+      { mirror: null },
+      { mirror: { ...mirror, track: null } },
+      { mirror: { ...mirror, provider: 1 } },
+      { mirror: { ...mirror, score: "1" } },
+      { mirror: { ...mirror, reasons: [1] } },
+      { mirror: { ...mirror, reasons: "isrc" } },
+      { mirror: { ...mirror, failure: null } },
+    ];
+    for (const change of wrongTracks)
+      expect(readStoredPlayer(stored, { ...tracks, ...change }), stringifyJson(change)).toBeUndefined();
+    for (const value of [undefined, null, 1, "x", []]) expect(readStoredPlayer(stored, value)).toBeUndefined();
   });
 
   test("filters at the ends of their ranges, and those that are off and free, are right", () => {
@@ -152,6 +164,6 @@ describe("a player that is read from elsewhere", () => {
       tremolo(0, -7),
       tonearm({ highPass: { frequency: 10 } }),
     ];
-    for (const change of right) expect(readStoredPlayer({ ...stored, ...change })).toMatchObject(change);
+    for (const change of right) expect(readStoredPlayer({ ...stored, ...change }, tracks)).toMatchObject(change);
   });
 });

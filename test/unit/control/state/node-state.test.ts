@@ -404,27 +404,32 @@ test("sessions that are closed with the node are restored as they were", async (
 });
 
 describe("what cannot be read", () => {
+  const PLAYER = '{"volume":100,"isPaused":false,"filters":{}}';
+
   test.each([
-    ["a record of another kind", "other/x", "1"],
-    ["no JSON", "session/x", "{"],
-    ["a session with a member more", "session/x", "{}"],
-    [
-      "a player without its track",
-      "player/x/7",
-      '{"volume":100,"isPaused":false,"filters":{},"track":{"positionMs":1}}',
-    ],
-    ["a message without a number", "message/x/y", '{"topic":"a","text":"b"}'],
-  ])("%s: all is set aside, and the node starts empty", async (_, key, value) => {
+    ["a record of another kind", "other/x", "1", { sessions: 1, players: 1 }],
+    ["no JSON", "session/x", "{", { sessions: 0, players: 0 }],
+    ["a session with too little", "session/x", "{}", { sessions: 0, players: 0 }],
+    ["a player that is none", "player/x/7", "{}", { sessions: 1, players: 0 }],
+    ["a player without its track", "player/x/7", `${PLAYER.slice(0, -1)},"track":{"positionMs":1}}`, { players: 0 }],
+    ["a message without a number", "message/x/y", '{"topic":"a","text":"b"}', { sessions: 1, players: 1 }],
+    ["a value that is no JSON", "kept/x/7/00", "{", { sessions: 1, players: 1 }],
+  ])("%s is left out and removed; the rest is restored", async (_, key, value, rest) => {
     const session = first.open();
     session.configure({ resuming: true });
+    await first.playerOf(session, "9");
     await first.flow();
-    const record = store.records.get(`session/${session.id}`) ?? "";
-    if (!key.startsWith("session/")) store.records.set("session/x", record);
+    store.records.set("session/x", store.records.get(`session/${session.id}`) ?? "");
+    store.records.set("player/x/7", PLAYER);
+    const before = [...store.records.keys()];
     store.records.set(key, value);
     const next = await restarted();
-    expect(store.asideReason).toBe("damaged");
-    expect(next.sessions.all()).toEqual([]);
-    expect(next.state.report()).toMatchObject({ setAside: "aside", status: { kind: "working" } });
+    const { sessions = 1, players = 1 } = rest as { sessions?: number; players?: number };
+    expect(next.state.report().restored).toEqual({ sessions: 1 + sessions, players: 1 + players });
+    await next.flow();
+    expect([...store.records.keys()].toSorted()).toEqual(
+      before.filter((name) => name !== key && (sessions === 1 || !name.includes("/x"))).toSorted(),
+    );
   });
 
   test("records of a session that has ended are removed", async () => {
@@ -432,8 +437,45 @@ describe("what cannot be read", () => {
     const next = await restarted();
     await next.flow();
     expect(store.records.size).toBe(0);
-    expect(store.asideReason).toBeUndefined();
   });
+});
+
+test("a track that a full store refused is written with its player once there is room", async () => {
+  const session = first.open();
+  session.configure({ resuming: true });
+  const player = await first.playerOf(session, "7");
+  await first.flow();
+  store.failure = "state-full";
+  player.intent = playing("song");
+  player.onChanged();
+  clock.advance(0);
+  await untilSettled();
+  store.failure = undefined;
+  clock.advance(5000);
+  player.onChanged();
+  await first.flow();
+  expect((await restarted()).players[0]?.intent).toEqual(player.intent);
+});
+
+test("a player whose track is too large for the store is not restored, rather than with the track before", async () => {
+  const session = first.open();
+  session.configure({ resuming: true });
+  const player = await first.playerOf(session, "7");
+  player.intent = playing("song");
+  player.onChanged();
+  await first.flow();
+  const large = playing("large").track;
+  const track = large && { ...large, track: { ...large.track, userData: { a: "x".repeat(9 * 1024 * 1024) } } };
+  player.intent = { ...player.intent, track };
+  player.onChanged();
+  await first.flow();
+  player.onChanged();
+  await first.flow();
+  expect((await restarted()).players).toEqual([]);
+  player.intent = playing("next");
+  player.onChanged();
+  await first.flow();
+  expect((await restarted()).players[0]?.intent).toEqual(player.intent);
 });
 
 test("a store that lost all its records gets all of them again", async () => {

@@ -10,12 +10,20 @@ let clock: FakeClock;
 let store: MemoryStateStore;
 let writer: StateWriter;
 let emptiedCount: number;
+let droppedCount: number;
 
 beforeEach(() => {
   clock = new FakeClock();
   store = new MemoryStateStore();
   emptiedCount = 0;
-  writer = new StateWriter({ store, clock, logger: silentLogger, onEmptied: () => emptiedCount++ });
+  droppedCount = 0;
+  writer = new StateWriter({
+    store,
+    clock,
+    logger: silentLogger,
+    onDropped: () => droppedCount++,
+    onEmptied: () => emptiedCount++,
+  });
 });
 
 function mark(key: string, value: string | undefined): void {
@@ -92,6 +100,16 @@ describe("writing", () => {
     mark("b", "2");
     await flow();
     expect([...store.records]).toEqual([["b", "2"]]);
+  });
+
+  test("an entry with a record that is too large is removed whole", async () => {
+    store.records.set("one", "small");
+    writer.mark("pair", () => [
+      { key: "one", value: "1" },
+      { key: "two", value: "x".repeat(STATE_LIMITS.valueBytesMax + 1) },
+    ]);
+    await flow();
+    expect(store.records.size).toBe(0);
   });
 
   test("what cannot be read is left out, the others are written", async () => {
@@ -210,7 +228,7 @@ describe("a store that fails", () => {
     const lines: string[] = [];
     const log = (message: string): void => void lines.push(message);
     const logger = { ...silentLogger, warn: log, info: log };
-    writer = new StateWriter({ store, clock, logger, onEmptied: () => undefined });
+    writer = new StateWriter({ store, clock, logger, onDropped: () => undefined, onEmptied: () => undefined });
     store.failure = "state-unwritable";
     mark("a", "1");
     await flow();
@@ -235,6 +253,7 @@ describe("a store that fails", () => {
     clock.advance(5000);
     await flow();
     expect(store.records.size).toBe(0);
+    expect(droppedCount).toBe(1);
     expect(writer.status).toEqual({ kind: "working" });
   });
 
