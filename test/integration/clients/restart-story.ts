@@ -160,6 +160,9 @@ class PlayingBot {
     await driver.play();
     await receivedEvents.once("start");
     await client.expectTone(TONE_HZ, AMPLITUDE);
+    // The Java client sends the player of the last answer that it has read when it is back, and may have read the one to
+    // its voice update after the one to `play`: without a track.
+    await driver.setVolume(100);
     return new PlayingBot(name, client, await driver.sessionId());
   }
 
