@@ -39,7 +39,7 @@ describeRestarts([
   { ...kazagumo, afterRestart: "gives up" },
   { ...repeatedShoukaku, afterRestart: "resumes" },
   // These do not name their session when they connect again. They have not turned resuming on, so it is not stored.
-  { ...lavacord, afterRestart: "begins again" },
-  { ...poru, afterRestart: "begins again" },
-  { ...poruV4, afterRestart: "begins again" },
+  { ...lavacord, afterRestart: "finds nothing" },
+  { ...poru, afterRestart: "finds nothing" },
+  { ...poruV4, afterRestart: "finds nothing" },
 ]);
