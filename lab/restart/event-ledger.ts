@@ -10,8 +10,13 @@ interface LoggedEvent {
   readonly atMs: number;
 }
 
-/** Begins the losses of events that reached the client before what they are about was stored. */
-export const AHEAD = "event ahead of the store: ";
+/**
+ * Begins the losses of events that came a second time after a restart: the process ended when the first had been sent,
+ * and before that was noted.
+ */
+export const REPEATED = "repeated: ";
+/** Such an event was sent this shortly before the end. */
+const REPEATED_MS_MAX = 250;
 
 export class EventLedger {
   /** Tracks that have ended by themselves. */
@@ -21,6 +26,8 @@ export class EventLedger {
   /** What plays, as the client believes. */
   #current: number | undefined;
   #last: LoggedEvent | undefined;
+  /** When the last process ended. */
+  #endedMs = Number.NEGATIVE_INFINITY;
   #count = 0;
 
   /** Of starts and ends. */
@@ -41,19 +48,21 @@ export class EventLedger {
     return type === "TrackStartEvent" ? this.#start(event) : this.#end(event, String(message.reason));
   }
 
-  /** Compares with what the node plays now; afterwards the client believes that. `endedMs`: of the process. */
-  compare(number: number | undefined, endedMs: number): readonly string[] {
+  /** The process has ended, and all that it had sent was added. */
+  processEnded(atMs: number): void {
+    this.#endedMs = atMs;
+  }
+
+  /** Compares with what the node plays now; afterwards the client believes that. */
+  compare(number: number | undefined): readonly string[] {
     const believed = this.#current;
     if (number === believed) return [];
     this.#current = number;
     const told = this.#last === undefined ? "nothing" : `${this.#last.type} of ${this.#last.number}`;
-    const beforeMs = Math.round(endedMs - (this.#last?.atMs ?? 0));
     const plays = number === undefined ? "nothing" : `track ${number}`;
     // As if that had not been told: its real end is to come.
     if (number !== undefined) this.#ended.delete(number);
-    return [
-      `${AHEAD}the node plays ${plays}, the client was told last: ${told}, ${beforeMs} ms before the process ended`,
-    ];
+    return [`the node plays ${plays}, the client was told last: ${told}`];
   }
 
   /** The session is gone: nothing plays, and no end will be reported. */
@@ -61,10 +70,16 @@ export class EventLedger {
     this.#current = undefined;
   }
 
+  #isRepeated(before: LoggedEvent): boolean {
+    return before.atMs >= this.#endedMs - REPEATED_MS_MAX;
+  }
+
   #start(event: LoggedEvent): readonly string[] {
     const { number } = event;
+    const before = this.#started.get(number);
+    if (before !== undefined && this.#isRepeated(before)) return [`${REPEATED}TrackStartEvent of ${number}`];
     const faults: string[] = [];
-    if (this.#started.has(number)) faults.push(`TrackStartEvent of ${number} doubled`);
+    if (before !== undefined) faults.push(`TrackStartEvent of ${number} doubled`);
     if (this.#current !== undefined) faults.push(`TrackStartEvent of ${number} before the end of ${this.#current}`);
     this.#started.set(number, event);
     this.#current = number;
@@ -73,8 +88,10 @@ export class EventLedger {
 
   #end(event: LoggedEvent, reason: string): readonly string[] {
     const { number } = event;
+    const before = this.#ended.get(number);
+    if (before !== undefined && this.#isRepeated(before)) return [`${REPEATED}TrackEndEvent of ${number}`];
     const faults: string[] = [];
-    if (this.#ended.has(number)) faults.push(`TrackEndEvent of ${number} doubled`);
+    if (before !== undefined) faults.push(`TrackEndEvent of ${number} doubled`);
     else if (this.#current !== number)
       faults.push(`TrackEndEvent of ${number} while ${this.#current ?? "nothing"} played`);
     if (reason === "loadFailed") faults.push(`track ${number} failed`);

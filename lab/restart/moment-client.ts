@@ -132,6 +132,7 @@ export class MomentClient {
     for (const connection of this.#connections.values()) await connection.closed();
     this.#connections.clear();
     this.#readEvents();
+    for (const { ledger } of this.#guilds.values()) ledger.processEnded(this.#endedMs);
   }
 
   /** Comes back to a node that listens; returns what was lost. */
@@ -155,7 +156,7 @@ export class MomentClient {
     this.#resuming = [true];
     const views = await this.#settledPlayers();
     for (const guild of this.#guilds.values()) {
-      losses.push(...guild.judge({ view: views.get(guild.guildId), endedMs: this.#endedMs }));
+      losses.push(...guild.judge(views.get(guild.guildId)));
     }
     const strangers = [...views.keys()].filter((guildId) => !this.#guilds.has(guildId));
     if (strangers.length > 0) losses.push(`players that nobody asked for: ${strangers}`);

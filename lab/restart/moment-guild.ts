@@ -18,13 +18,6 @@ export interface MomentGuildOptions {
   readonly note: (line: string) => void;
 }
 
-/** What is compared was asked and, where positions count, is up to date. */
-export interface Observation {
-  readonly view: PlayerView | undefined;
-  /** When the process ended, Unix epoch milliseconds. */
-  readonly endedMs: number;
-}
-
 export class MomentGuild {
   readonly guildId: string;
   readonly ledger = new EventLedger();
@@ -67,7 +60,7 @@ export class MomentGuild {
   }
 
   /** Its state after a restart; afterwards that is what is expected. Returns what was lost since the last call. */
-  judge({ view, endedMs }: Observation): readonly string[] {
+  judge(view: PlayerView | undefined): readonly string[] {
     const candidates = this.#candidates();
     const found = candidates
       .map((expected) => ({ expected, faults: differences(expected, view, this.ledger.finished) }))
@@ -76,7 +69,7 @@ export class MomentGuild {
       const all = candidates.map((expected) => differences(expected, view, this.ledger.finished).join(", "));
       this.#lose(`${all.join("; or, with a request that had no answer: ")}`);
     }
-    for (const fault of this.ledger.compare(trackNumber(view?.track), endedMs)) this.#lose(fault);
+    for (const fault of this.ledger.compare(trackNumber(view?.track))) this.#lose(fault);
     this.#unanswered = [];
     this.#expected = adopted(found.expected, view);
     return this.#losses.splice(0);

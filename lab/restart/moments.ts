@@ -4,7 +4,7 @@
 
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
-import { AHEAD } from "./event-ledger.ts";
+import { REPEATED } from "./event-ledger.ts";
 import { MomentClient } from "./moment-client.ts";
 import { NodeRuns } from "./node-runs.ts";
 import { Surroundings } from "./surroundings.ts";
@@ -26,8 +26,8 @@ export interface MomentsResult {
   /** Answered requests, and events. */
   readonly checks: Readonly<Record<string, number>>;
   readonly losses: readonly string[];
-  /** Those among them of events that came before what they are about was stored: of requests without an answer. */
-  readonly eventsAhead: readonly string[];
+  /** Those among them of events that came a second time after a restart. */
+  readonly repeated: readonly string[];
 }
 
 /**
@@ -76,8 +76,8 @@ export async function runMoments(options: MomentsOptions): Promise<MomentsResult
       if (lost.length > 0) reportLosses(`seed ${options.seed} moment ${number} (${kind})`, { lost, log, options });
     }
     client.close();
-    const eventsAhead = losses.filter((loss) => loss.includes(AHEAD));
-    return { moments: options.moments, kinds, checks: client.checks, losses, eventsAhead };
+    const repeated = losses.filter((loss) => loss.includes(REPEATED));
+    return { moments: options.moments, kinds, checks: client.checks, losses, repeated };
   } finally {
     await runs.close();
     await surroundings.close();

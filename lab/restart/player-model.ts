@@ -56,6 +56,8 @@ export interface Changes {
 
 /** Positions of playing tracks: restoring, buffering and answers take their time. */
 const POSITION_TOLERANCE_MS = 1500;
+/** Frames that were rendered ahead when a pause came are heard, and count some milliseconds later. */
+const PAUSE_TOLERANCE_MS = 150;
 const DEFAULTS = { track: undefined, isPaused: false, volume: 100, filters: {}, voiceToken: "" };
 
 /** The state after a request that is carried out at that moment. */
@@ -156,7 +158,7 @@ function trackDifferences(player: ExpectedPlayer, view: PlayerView, ended: Reado
   const { position, time } = view.state;
   const expectedMs = Math.min(positionAt(player, time), expected.endMs);
   const isExact = expected.isExact && player.isPaused;
-  const toleranceMs = isExact ? 0 : POSITION_TOLERANCE_MS;
+  const toleranceMs = isExact ? PAUSE_TOLERANCE_MS : POSITION_TOLERANCE_MS;
   const fromMs = Math.round((isExact ? expectedMs : Math.min(expected.floorMs, expectedMs)) - toleranceMs);
   const toMs = Math.round(expectedMs + toleranceMs);
   return [

@@ -49,15 +49,15 @@ export function roundsText({ rounds, crowdControl, losses }: RoundsResult): stri
   return [`${markdownTable(["ms", "n", "min", "p50", "p99", "max"], rows)}`, lossesText(losses)].join("\n\n");
 }
 
-export function momentsText({ moments, kinds, checks, losses, eventsAhead }: MomentsResult): string {
+export function momentsText({ moments, kinds, checks, losses, repeated }: MomentsResult): string {
   const counts = Object.entries(kinds).map(([kind, count]) => `${kind} ${count}`);
   const checked = Object.entries(checks).map(([kind, count]) => `${kind} ${count}`);
-  const ahead = eventsAhead.length > 0 ? `; ${eventsAhead.length} of them are events ahead of the store` : "";
+  const twice = repeated.length > 0 ? `; ${repeated.length} of them are events that came twice` : "";
   const [first = "", ...rest] = lossesText(losses).split("\n");
   const lines = [
     `${moments} moments (${counts.join(", ")}); checked: ${checked.join(", ")}`,
     "",
-    first + ahead,
+    first + twice,
     ...rest,
   ];
   return lines.join("\n");
