@@ -41,9 +41,9 @@ export class NodeState {
     const { opened, clock, logger } = options;
     if (opened?.kind !== "open") return;
     const { store } = opened;
-    const onDropped = (): void => recorder.forgetTracks();
+    const onRefused = (): void => recorder.forgetTracks();
     const onEmptied = (): void => recorder.markAll();
-    const writer = new StateWriter({ store, clock, logger, onDropped, onEmptied });
+    const writer = new StateWriter({ store, clock, logger, onRefused, onEmptied });
     const recorder = new StateRecorder({ writer, clock });
     this.#recording = { store, writer, recorder };
   }

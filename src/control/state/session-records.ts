@@ -58,6 +58,6 @@ export function sessionRecordOf(session: RecordedSession, epochMs: number): Sess
     account,
     timeout,
     resumeKey,
-    deadlineEpochMs: waitMs === undefined ? null : Math.round(epochMs + waitMs),
+    deadlineEpochMs: waitMs === undefined ? null : Math.min(Number.MAX_SAFE_INTEGER, Math.round(epochMs + waitMs)),
   };
 }

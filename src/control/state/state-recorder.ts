@@ -30,7 +30,7 @@ interface TrackPair {
 }
 
 interface StateRecorderOptions {
-  readonly writer: Pick<StateWriter, "mark" | "written">;
+  readonly writer: Pick<StateWriter, "mark" | "unmark" | "isKnown" | "written">;
   readonly clock: Clock;
 }
 
@@ -96,7 +96,7 @@ export class StateRecorder implements SessionRecorder {
   markAll(): void {
     this.forgetTracks();
     for (const { entries } of this.#stored.values()) {
-      for (const [key, read] of entries) this.#options.writer.mark(key, read);
+      for (const [key, read] of entries) this.#options.writer.mark(key, read, { isBulk: true });
     }
   }
 
@@ -109,8 +109,9 @@ export class StateRecorder implements SessionRecorder {
     if (!isStored) this.#stored.set(session, { entries: new Map(), tracks: new Map() });
     this.#mark(session, this.#sessionEntry(session));
     if (isStored) return;
-    for (const guildId of session.players.keys()) this.onPlayer(session, guildId);
-    for (const { guildId, plugin } of session.kept.list()) this.onKept(session, guildId, plugin);
+    for (const guildId of session.players.keys()) this.#markBulk(session, this.#playerEntry(session, guildId));
+    for (const { guildId, plugin } of session.kept.list())
+      this.#markBulk(session, this.#keptEntry(session, guildId, plugin));
   }
 
   onPlayer(session: RecordedSession, guildId: string): void {
@@ -122,13 +123,17 @@ export class StateRecorder implements SessionRecorder {
   }
 
   onMessage(session: RecordedSession, message: QueuedMessage): void {
+    // Those of a past moment would fill the store.
+    if (message.topic === "stats") return;
     const entry = this.#messageEntry(session, message);
     // One that returns to the queue is still there.
     if (this.#stored.get(session)?.entries.has(entry.key) !== true) this.#mark(session, entry);
   }
 
   onMessageGone(session: RecordedSession, number: number): void {
-    this.#mark(session, this.#messageEntry(session, { number, topic: "", text: "" }, { isGone: true }));
+    const entry = this.#messageEntry(session, { number, topic: "", text: "" }, { isGone: true });
+    if (this.#options.writer.isKnown(entry.key)) this.#markBulk(session, entry);
+    else this.#forget(session, entry.key);
   }
 
   onEnded(session: RecordedSession): void {
@@ -140,17 +145,35 @@ export class StateRecorder implements SessionRecorder {
     const digit = String(this.#step);
     for (const session of this.#stored.keys()) {
       for (const [guildId, player] of session.players) {
-        if (guildId.endsWith(digit) && player.isPlaying) this.onPlayer(session, guildId);
+        if (guildId.endsWith(digit) && player.isPlaying) this.#markBulk(session, this.#playerEntry(session, guildId));
       }
     }
   }
 
-  /** The record of the session goes first: without it the others mean nothing. */
+  /** Without the record of the session, which goes first, the others mean nothing. */
   #remove(session: RecordedSession): void {
     const stored = this.#stored.get(session);
     if (stored === undefined) return;
     this.#stored.delete(session);
-    for (const [key, read] of stored.entries) this.#options.writer.mark(key, read);
+    const { writer } = this.#options;
+    const sessionKey = recordKey.session(session.id);
+    for (const [key, read] of stored.entries) {
+      if (writer.isKnown(key)) writer.mark(key, read, { isBulk: key !== sessionKey });
+      else writer.unmark(key);
+    }
+  }
+
+  #forget(session: RecordedSession, key: string): void {
+    this.#options.writer.unmark(key);
+    this.#stored.get(session)?.entries.delete(key);
+  }
+
+  /** With many others, or where no answer is to wait for it. */
+  #markBulk(session: RecordedSession, { key, read }: Entry): void {
+    const stored = this.#stored.get(session);
+    if (stored === undefined) return;
+    stored.entries.set(key, read);
+    this.#options.writer.mark(key, read, { isBulk: true });
   }
 
   #mark(session: RecordedSession, { key, read }: Entry): void {

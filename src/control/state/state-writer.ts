@@ -1,5 +1,5 @@
-// Writes what has changed to the store: one batch at a time, each with all that was marked while the one before was
-// under way. Main thread; the store itself writes elsewhere.
+// Writes what has changed to the store: one batch at a time, each with what was marked while the one before was under
+// way. What answers wait for comes before what comes in bulk. Main thread; the store itself writes elsewhere.
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -24,6 +24,17 @@ interface Entry {
   readonly read: ReadChanges;
 }
 
+interface Batch {
+  readonly changes: readonly StateChange[];
+  /** What they are the changes of. */
+  readonly entries: ReadonlyMap<string, ReadChanges>;
+}
+
+interface MarkOptions {
+  /** It comes with many others, and no answer is to wait for it. Default: false. */
+  readonly isBulk?: boolean;
+}
+
 interface Waiter {
   /** All entries up to this one are to be written. */
   readonly order: number;
@@ -34,8 +45,8 @@ export interface StateWriterOptions {
   readonly store: Pick<StateStore, "write">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Some of what was marked was not written, and will not be. */
-  readonly onDropped: () => void;
+  /** Some of what was read was not written, and will be read again. */
+  readonly onRefused: () => void;
   /** The store has lost all that was written; what is marked now is written next. */
   readonly onEmptied: () => void;
 }
@@ -44,11 +55,19 @@ export interface StateWriterOptions {
 export class StateWriter {
   readonly #options: StateWriterOptions;
   readonly #entries = new Map<string, Entry>();
+  /** Written when there are no others. */
+  readonly #bulk = new Map<string, ReadChanges>();
+  /** Those that the store had no room for. */
+  readonly #refused = new Set<string>();
+  /** Keys of records that the store may have. */
+  readonly #known = new Set<string>();
   #order = 0;
   #isScheduled = false;
   #writing: Promise<void> | undefined;
   /** The batch that failed: it is written before anything else, as its entries do not read the same a second time. */
-  #failed: readonly StateChange[] = [];
+  #failed: Batch | undefined;
+  /** Answers may wait for the write that is under way. */
+  #isWritingEntries = false;
   /** One has failed, and the next try is later. */
   #isPausing = false;
   /** A write takes so long that answers do not wait for it. */
@@ -71,20 +90,43 @@ export class StateWriter {
     return this.#counts;
   }
 
+  /** The store has records with these keys. */
+  learn(keys: Iterable<string>): void {
+    for (const key of keys) this.#known.add(key);
+  }
+
+  /** Whether the store may have a record with that key. */
+  isKnown(key: string): boolean {
+    return this.#known.has(key);
+  }
+
   /** What `read` returns later is written within some milliseconds. A second mark of the same entry replaces the first. */
-  mark(entry: string, read: ReadChanges): void {
+  mark(entry: string, read: ReadChanges, { isBulk = false }: MarkOptions = {}): void {
     if (this.#isStopped) return;
+    if (isBulk && !this.#entries.has(entry)) {
+      this.#bulk.set(entry, read);
+      this.#schedule();
+      return;
+    }
+    this.#bulk.delete(entry);
     const order = this.#entries.get(entry)?.order ?? ++this.#order;
     this.#entries.set(entry, { order, read });
     this.#schedule();
   }
 
+  /** Its last mark counts no more. */
+  unmark(entry: string): void {
+    this.#entries.delete(entry);
+    this.#bulk.delete(entry);
+  }
+
   /**
-   * Resolves when all that is marked now has been written, or after a quarter of a second. Undefined: there is nothing
-   * to wait for, or no use in waiting.
+   * Resolves when all that is marked now has been written, but for what comes in bulk, or after a quarter of a second.
+   * Undefined: there is nothing to wait for, or no use in waiting.
    */
   written(): Promise<void> | undefined {
-    if (this.#isIdle || this.#isHanging || this.#status.kind === "failing") return undefined;
+    if (this.#entries.size === 0 && !this.#isWritingEntries) return undefined;
+    if (this.#isHanging || this.#status.kind === "failing") return undefined;
     return new Promise((resolve) => {
       const timer = this.#options.clock.after(ANSWER_MS_MAX, () => {
         this.#isHanging = true;
@@ -104,15 +146,13 @@ export class StateWriter {
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    const last: (readonly StateChange[])[] = [];
-    while (this.#entries.size > 0) last.push(this.#takeBatch());
+    const last: Batch[] = [];
+    while (this.#entries.size + this.#bulk.size > 0) last.push(this.#takeBatch());
     await this.#writing;
-    for (const batch of [this.#failed, ...last]) if (batch.length > 0) await this.#writeBatch(batch);
+    const batches = this.#failed === undefined ? last : [this.#failed, ...last];
+    // After a failure the rest would be a part of it all.
+    for (const batch of batches) if (!(await this.#writeBatch(batch))) break;
     this.#settleWaiters(Number.POSITIVE_INFINITY);
-  }
-
-  get #isIdle(): boolean {
-    return this.#writing === undefined && this.#entries.size === 0 && this.#failed.length === 0;
   }
 
   #schedule(): void {
@@ -121,36 +161,44 @@ export class StateWriter {
     // After the requests that have arrived together.
     this.#options.clock.after(0, () => {
       this.#isScheduled = false;
-      if (this.#writing === undefined) void this.#write();
+      if (this.#writing === undefined && !this.#isStopped) void this.#write();
     });
   }
 
   #write(): Promise<void> {
-    const changes = this.#failed.length > 0 ? this.#failed : this.#takeBatch();
-    const writing = changes.length === 0 ? Promise.resolve() : this.#writeBatch(changes);
-    this.#writing = writing.finally(() => {
+    this.#isWritingEntries = this.#entries.size > 0;
+    this.#writing = this.#writeBatch(this.#failed ?? this.#takeBatch()).then(() => {
       this.#writing = undefined;
+      this.#isWritingEntries = false;
       const [first] = this.#entries.values();
       if (this.#status.kind === "failing") this.#settleWaiters(Number.POSITIVE_INFINITY);
       else this.#settleWaiters((first?.order ?? this.#order + 1) - 1);
-      if (first !== undefined) this.#schedule();
+      if (first !== undefined || this.#bulk.size > 0) this.#schedule();
     });
     return this.#writing;
   }
 
-  /** The oldest entries. */
-  #takeBatch(): readonly StateChange[] {
-    const batch: StateChange[] = [];
+  /** The oldest entries, then those of the bulk. */
+  #takeBatch(): Batch {
+    const changes: StateChange[] = [];
+    const entries = new Map<string, ReadChanges>();
     let sizeBytes = 0;
-    for (const [name, { read }] of this.#entries) {
-      this.#entries.delete(name);
+    for (const [name, read] of this.#waiting()) {
+      this.unmark(name);
+      entries.set(name, read);
       for (const change of this.#storable(this.#changesOf(read))) {
-        batch.push(change);
+        changes.push(change);
         sizeBytes += change.value?.length ?? 0;
+        if (change.value !== undefined) this.#known.add(change.key);
       }
-      if (batch.length >= BATCH_CHANGES_MAX || sizeBytes >= BATCH_BYTES_MAX) break;
+      if (changes.length >= BATCH_CHANGES_MAX || sizeBytes >= BATCH_BYTES_MAX) break;
     }
-    return batch;
+    return { changes, entries };
+  }
+
+  *#waiting(): Iterable<readonly [string, ReadChanges]> {
+    for (const [name, { read }] of this.#entries) yield [name, read];
+    yield* this.#bulk;
   }
 
   /** What one thing cannot be written for must not end the process. */
@@ -171,29 +219,36 @@ export class StateWriter {
     return changes.map(({ key }) => ({ key, value: undefined }));
   }
 
-  async #writeBatch(changes: readonly StateChange[]): Promise<void> {
+  /** Whether it was written; never rejects. */
+  async #writeBatch(batch: Batch): Promise<boolean> {
+    this.#failed = undefined;
+    const { changes, entries } = batch;
+    if (changes.length === 0) return true;
     try {
       await this.#options.store.write(changes);
     } catch (error) {
-      this.#onFailed(changes, error);
-      return;
+      this.#onFailed(batch, error);
+      return false;
     } finally {
       this.#isHanging = false;
     }
-    this.#failed = [];
     this.#counts.writes++;
-    for (const { value } of changes) this.#counts.writtenBytes += value?.length ?? 0;
-    if (this.#status.kind !== "failing") return;
+    for (const { key, value } of changes) {
+      if (value === undefined) this.#known.delete(key);
+      else this.#counts.writtenBytes += value.length;
+    }
+    for (const name of entries.keys()) this.#refused.delete(name);
+    if (this.#status.kind !== "failing" || this.#refused.size > 0) return true;
     this.#status = { kind: "working" };
     this.#options.logger.info("state: writing works again");
+    return true;
   }
 
-  #onFailed(changes: readonly StateChange[], error: unknown): void {
+  #onFailed(batch: Batch, error: unknown): void {
     const { clock, logger } = this.#options;
     const code = error instanceof NodeError ? error.code : undefined;
-    // In a full store there is still room for what makes some.
-    this.#failed = code === "state-full" ? changes.filter(({ value }) => value === undefined) : changes;
-    if (code === "state-full") this.#options.onDropped();
+    if (code === "state-full") this.#refuse(batch);
+    else this.#failed = batch;
     this.#counts.failedWrites++;
     if (code === "state-damaged") this.#options.onEmptied();
     if (this.#status.kind !== "failing") {
@@ -204,8 +259,19 @@ export class StateWriter {
     this.#isPausing = true;
     clock.after(RETRY_MS, () => {
       this.#isPausing = false;
-      if (!this.#isIdle && !this.#isStopped) this.#schedule();
+      if (this.#failed !== undefined || this.#entries.size + this.#bulk.size > 0) this.#schedule();
     });
+  }
+
+  /** Only what makes room is written again as it is. The rest is read again, behind all that may make more. */
+  #refuse({ changes, entries }: Batch): void {
+    const removals = changes.filter(({ value }) => value === undefined);
+    if (removals.length > 0) this.#failed = { changes: removals, entries: new Map() };
+    for (const [name, read] of entries) {
+      this.#refused.add(name);
+      this.mark(name, read, { isBulk: true });
+    }
+    this.#options.onRefused();
   }
 
   #settleWaiters(order: number): void {

@@ -10,18 +10,18 @@ let clock: FakeClock;
 let store: MemoryStateStore;
 let writer: StateWriter;
 let emptiedCount: number;
-let droppedCount: number;
+let refusedCount: number;
 
 beforeEach(() => {
   clock = new FakeClock();
   store = new MemoryStateStore();
   emptiedCount = 0;
-  droppedCount = 0;
+  refusedCount = 0;
   writer = new StateWriter({
     store,
     clock,
     logger: silentLogger,
-    onDropped: () => droppedCount++,
+    onRefused: () => refusedCount++,
     onEmptied: () => emptiedCount++,
   });
 });
@@ -228,7 +228,7 @@ describe("a store that fails", () => {
     const lines: string[] = [];
     const log = (message: string): void => void lines.push(message);
     const logger = { ...silentLogger, warn: log, info: log };
-    writer = new StateWriter({ store, clock, logger, onDropped: () => undefined, onEmptied: () => undefined });
+    writer = new StateWriter({ store, clock, logger, onRefused: () => undefined, onEmptied: () => undefined });
     store.failure = "state-unwritable";
     mark("a", "1");
     await flow();
@@ -253,7 +253,7 @@ describe("a store that fails", () => {
     clock.advance(5000);
     await flow();
     expect(store.records.size).toBe(0);
-    expect(droppedCount).toBe(1);
+    expect(refusedCount).toBe(1);
     expect(writer.status).toEqual({ kind: "working" });
   });
 
