@@ -134,8 +134,6 @@ interface Parts {
   /** Before the sessions: no plugin's thread is to be started for their ends. */
   readonly pluginEvents: PluginEvents;
   readonly sessions: Sessions;
-  /** What sessions leave for the next process is what they are when they are closed. */
-  readonly state: NodeState;
   /** After the sessions, whose players report their last incidents. */
   readonly sharedIncidents: SharedIncidents;
   readonly api: Api;
@@ -147,6 +145,8 @@ interface Parts {
   readonly plugins: Plugins;
   readonly mirrors: Mirrors;
   readonly metrics: NodeMetrics;
+  /** Last, as a disk may hang: what is to be stored is read when the sessions close. */
+  readonly state: NodeState;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
 }
@@ -404,8 +404,6 @@ async function buildParts(
     keyFile,
     pluginEvents,
     sessions,
-    state,
-    restoreState,
     sharedIncidents,
     api,
     updateTimer,
@@ -416,6 +414,8 @@ async function buildParts(
     plugins,
     mirrors,
     metrics,
+    state,
+    restoreState,
     readReport,
   };
 }
@@ -522,7 +522,6 @@ async function closeParts(
       keyFile,
       pluginEvents,
       { close: () => closeSessions(state, sessions) },
-      state,
       sharedIncidents,
       api,
       updateTimer,
@@ -532,6 +531,7 @@ async function closeParts(
       codecs,
       plugins,
       metrics,
+      state,
     ]) {
       try {
         await part?.close();

@@ -114,6 +114,8 @@ export class LyricsSubscriptions {
       if (subscription.session.id !== sessionId || player.guildId !== guildId) continue;
       end(subscription);
       this.#byPlayer.delete(player);
+      // Its player may have been no more than an attempt, whose values stay.
+      subscription.session.kept.set(guildId, KEPT_NAME, undefined);
     }
   }
 

@@ -74,7 +74,8 @@ export class NodeState {
     if (recording === undefined) return;
     const { clock, logger } = this.#options;
     const { writer, recorder } = recording;
-    const { sessions: stored, useless } = await this.#read(recording.store);
+    recorder.start();
+    const { sessions: stored, useless } = await this.#read(recording);
     const { sessions, players, counts, lost } = restoreSessions(stored, { ...options, clock, logger });
     for (const session of sessions) {
       recorder.adopt(session);
@@ -82,8 +83,7 @@ export class NodeState {
     }
     this.#held = players;
     this.#restored = counts;
-    for (const key of [...useless, ...lost]) writer.mark(key, () => [{ key, value: undefined }]);
-    recorder.start();
+    for (const key of [...useless, ...lost]) writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
     if (counts.sessions > 0) logger.info("state restored: sessions wait for their clients", { ...counts });
   }
 
@@ -121,10 +121,12 @@ export class NodeState {
     await this.#recording?.store.close();
   }
 
-  async #read(store: StateStore): Promise<ReadRecords> {
+  async #read({ store, writer }: Recording): Promise<ReadRecords> {
     const { logger } = this.#options;
     try {
-      const read = readRecords(await store.readAll());
+      const records = await store.readAll();
+      writer.learn(records.map(({ key }) => key));
+      const read = readRecords(records);
       const [first] = read.unreadable;
       if (first !== undefined) {
         const fields = { records: read.unreadable.length, first };

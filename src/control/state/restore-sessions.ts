@@ -38,33 +38,51 @@ export interface RestoredState {
 
 /** Opens them all, waiting for their clients; their players are silent. What does not fit into memory is left out. */
 export function restoreSessions(stored: readonly StoredSession[], options: RestoreOptions): RestoredState {
-  const opened = stored.map((entry) => ({ entry, session: openSession(entry, options) }));
+  // As their clients went away; those whose clients were there come last. The bounds end the first ones.
+  const ordered = stored.toSorted((a, b) => waitedUntil(a) - waitedUntil(b));
+  const opened = ordered.map((entry) => ({ entry, ...restoreSession(entry, options) }));
   const lost: string[] = [];
   const sessions: Session[] = [];
-  for (const { entry, session } of opened) {
-    // One that was opened later may have ended it: there are bounds for how many wait.
-    if (session?.isWaiting) sessions.push(session);
-    else lost.push(...entry.keys);
-  }
   const players: RestoredPlayer[] = [];
-  for (const { entry, session } of opened) {
-    if (!session?.isWaiting) continue;
-    for (const { guildId, intent } of entry.players) {
-      const player = restorePlayer(session, { guildId, intent });
-      if (player === undefined) lost.push(recordKey.player(session.id, guildId), recordKey.track(session.id, guildId));
-      else players.push({ player, isSounding: isSounding(intent) });
+  for (const { entry, session, players: own } of opened) {
+    // One that was opened later may have ended it.
+    if (session?.isWaiting !== true) {
+      lost.push(...entry.keys);
+      continue;
     }
+    sessions.push(session);
+    players.push(...own);
+    lost.push(...lostOf(entry, session));
   }
-  const count = opened.reduce((sum, { entry }) => sum + entry.players.length, 0);
+  const count = stored.reduce((sum, { players: all }) => sum + all.length, 0);
   if (players.length < count)
     options.logger.warn("state: not all players were restored", { restored: players.length, stored: count });
-  const ordered = [...players.filter((one) => one.isSounding), ...players.filter((one) => !one.isSounding)];
+  const soundingFirst = [...players.filter((one) => one.isSounding), ...players.filter((one) => !one.isSounding)];
   return {
     sessions,
-    players: ordered.map(({ player }) => player),
+    players: soundingFirst.map(({ player }) => player),
     counts: { sessions: sessions.length, players: players.length },
     lost,
   };
+}
+
+function waitedUntil({ record }: StoredSession): number {
+  return record.deadlineEpochMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** Keys of what the session has not taken over: for lack of memory, or beyond the bounds of its queue. */
+function lostOf({ players, kept, messages }: StoredSession, session: Session): readonly string[] {
+  const left = new Set(session.waitingMessages.map(({ number }) => number));
+  const { id } = session;
+  return [
+    ...players.flatMap(({ guildId }) =>
+      session.players.has(guildId) ? [] : [recordKey.player(id, guildId), recordKey.track(id, guildId)],
+    ),
+    ...kept.flatMap(({ guildId, plugin }) =>
+      session.kept.get(guildId, plugin) === undefined ? [recordKey.kept(id, guildId, plugin)] : [],
+    ),
+    ...messages.flatMap(({ number }) => (left.has(number) ? [] : [recordKey.message(id, number)])),
+  ];
 }
 
 interface RestoredPlayer {
@@ -74,6 +92,21 @@ interface RestoredPlayer {
 
 function isSounding({ track, isPaused, voice }: PlayerIntent): boolean {
   return track !== undefined && !isPaused && voice?.isClosed === false;
+}
+
+/** With its players, as far as there is memory for them. */
+function restoreSession(
+  entry: StoredSession,
+  options: RestoreOptions,
+): { readonly session: Session | undefined; readonly players: readonly RestoredPlayer[] } {
+  const session = openSession(entry, options);
+  const players: RestoredPlayer[] = [];
+  for (const { guildId, intent } of session?.isWaiting === true ? entry.players : []) {
+    const player = session && restorePlayer(session, { guildId, intent });
+    if (player !== undefined) players.push({ player, isSounding: isSounding(intent) });
+    else session?.kept.drop(guildId);
+  }
+  return { session, players };
 }
 
 /** Undefined: there is no memory for it. */

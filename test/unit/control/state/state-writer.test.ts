@@ -32,10 +32,13 @@ function mark(key: string, value: string | undefined): void {
 
 /** Timers that are due fire, and what follows from them. */
 async function flow(): Promise<void> {
-  clock.advance(0);
-  await untilSettled();
-  clock.advance(0);
-  await untilSettled();
+  // Twice without a write: one that ends schedules the next.
+  for (let idleCount = 0; idleCount < 2; ) {
+    const { length } = store.batches;
+    clock.advance(0);
+    await untilSettled();
+    idleCount = store.batches.length > length ? 0 : idleCount + 1;
+  }
 }
 
 async function hasResolved(promise: Promise<void> | undefined): Promise<boolean> {
@@ -127,6 +130,29 @@ describe("writing", () => {
     mark("b", "2");
     await flow();
     expect([...store.records.keys()]).toEqual(["a"]);
+  });
+});
+
+describe("what comes in bulk", () => {
+  test("is written after all other entries, and no answer waits for it", async () => {
+    for (let index = 0; index < 250; index++)
+      writer.mark(`bulk${index}`, () => [{ key: `bulk${index}`, value: "x" }], { isBulk: true });
+    expect(writer.written()).toBeUndefined();
+    mark("a", "1");
+    await flow();
+    const keys = store.batches.flat().map(({ key }) => key);
+    expect(keys).toHaveLength(251);
+    expect(keys[0]).toBe("a");
+  });
+
+  test("is written with its last mark: in bulk, it stays where it was; otherwise it goes first", async () => {
+    const read = (value: string) => () => [{ key: "a", value }];
+    writer.mark("a", read("1"), { isBulk: true });
+    writer.mark("a", read("2"));
+    writer.mark("a", read("3"), { isBulk: true });
+    expect(writer.written()).toBeInstanceOf(Promise);
+    await flow();
+    expect(store.batches).toEqual([[{ key: "a", value: "3" }]]);
   });
 });
 
@@ -243,31 +269,37 @@ describe("a store that fails", () => {
     expect(lines).toEqual([expect.stringContaining("no: state-unwritable"), "state: writing works again"]);
   });
 
-  test("a full store still gets what removes records", async () => {
+  test("a full store gets what removes records first, and what it refused when there is room", async () => {
     store.records.set("old", "1");
     store.failure = "state-full";
     mark("old", undefined);
     mark("new", "1");
     await flow();
+    expect(refusedCount).toBe(1);
+    expect(writer.status.kind).toBe("failing");
+    clock.advance(5000);
+    await untilSettled();
+    expect(store.batches[1]).toEqual([{ key: "old", value: undefined }]);
     store.failure = undefined;
     clock.advance(5000);
     await flow();
-    expect(store.records.size).toBe(0);
-    expect(refusedCount).toBe(1);
+    expect([...store.records.keys()]).toEqual(["new"]);
     expect(writer.status).toEqual({ kind: "working" });
   });
 
-  test("after a write that a full store refused whole, the next one is tried", async () => {
+  test("it is failing until all that a full store refused is written", async () => {
     store.failure = "state-full";
-    mark("a", "1");
-    await flow();
-    clock.advance(5000);
+    mark("refused", "1");
     await flow();
     store.failure = undefined;
-    mark("b", "1");
+    store.hold();
+    clock.advance(5000);
     await flow();
-    expect([...store.records.keys()]).toEqual(["b"]);
+    expect(writer.status.kind).toBe("failing");
+    store.release();
+    await flow();
     expect(writer.status).toEqual({ kind: "working" });
+    expect([...store.records.keys()]).toEqual(["refused"]);
   });
 
   test("a store that has lost everything is told of, and gets what is marked then", async () => {
@@ -287,6 +319,27 @@ describe("a store that fails", () => {
         ["a", "1"],
       ]),
     );
+  });
+
+  test("what never reached the store needs no removal", async () => {
+    mark("a", "1");
+    expect(writer.isKnown("a")).toBe(false);
+    writer.unmark("a");
+    await flow();
+    expect(store.batches).toEqual([]);
+    mark("b", "1");
+    await flow();
+    expect(writer.isKnown("b")).toBe(true);
+    mark("b", undefined);
+    await flow();
+    expect(writer.isKnown("b")).toBe(false);
+  });
+
+  test("stop writes nothing more after a batch that failed: the rest would be a part of it all", async () => {
+    store.failure = "state-damaged";
+    for (let index = 0; index < 250; index++) mark(`key${index}`, "x");
+    await writer.stop();
+    expect(store.batches).toHaveLength(1);
   });
 
   test("stop ends while it fails", async () => {
