@@ -124,6 +124,7 @@ export class Api {
       connections,
       recognize,
       untilReady: (asker, sessionId) => endpoint.untilReady(asker, sessionId),
+      isClosing: () => options.sessions.isClosed,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, upgrades),
       pluginRoutes,

@@ -48,6 +48,8 @@ interface RestServerOptions {
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   /** Resolves when the client, or that session, has been sent its first message; undefined: nothing to wait for. */
   readonly untilReady: (asker: Asker, sessionId: string | undefined) => Promise<unknown> | undefined;
+  /** The node stops: what it would answer now is not true of the next process. */
+  readonly isClosing: () => boolean;
   readonly routes: readonly RestRoute[];
   readonly pluginRoutes: Pick<PluginRestRoutes, "find" | "methodsOf">;
   /** Undefined: requests are not logged. */
@@ -112,7 +114,9 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   app.addHook("onRequest", async (request, reply) =>
     request.is404 ? answerUnrouted(request, reply, { ...options, table }) : undefined,
   );
-  app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply, options));
+  app.setErrorHandler((error, request, reply) =>
+    options.isClosing() ? dropConnection(request, reply) : sendFailure(error, request, reply, options),
+  );
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   for (const route of options.routes) addRoute(app, table, { ...options, route, identities, logged });
   addPluginRoutes(app, { ...options, identities, logged });
@@ -229,6 +233,7 @@ function serveAt(
       // What is answered outlives the process.
       const written = request.method === "GET" ? undefined : context.written();
       if (written !== undefined) await written;
+      if (options.isClosing()) return dropConnection(request, reply);
       if (answer.logged !== undefined) logged.set(request.raw, answer.logged);
       const account = accountFor(identity, request.ip);
       return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });
@@ -258,6 +263,13 @@ function restRequest(
         text: typeof request.body === "string" ? request.body : "",
       }),
   };
+}
+
+/** A client takes an answer for final, and tries again without one. */
+function dropConnection(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  request.raw.socket.destroy();
+  return reply;
 }
 
 function segmentsOf(request: FastifyRequest): Record<string, string> {

@@ -112,6 +112,7 @@ export class StateRecorder implements SessionRecorder {
     for (const guildId of session.players.keys()) this.#markBulk(session, this.#playerEntry(session, guildId));
     for (const { guildId, plugin } of session.kept.list())
       this.#markBulk(session, this.#keptEntry(session, guildId, plugin));
+    for (const message of session.waitingMessages) this.onMessage(session, message);
   }
 
   onPlayer(session: RecordedSession, guildId: string): void {

@@ -15,6 +15,29 @@ afterEach(async () => {
   await server?.close();
 });
 
+test("a node that stops gives no answer to what it was asked: it would not be true of the next process", async () => {
+  let onAsked = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
+  let store = (): void => undefined;
+  const written = (): Promise<void> => {
+    onAsked();
+    return new Promise((resolve) => {
+      store = resolve;
+    });
+  };
+  server = await ApiServer.start({ state: { written, report: () => REPORT } });
+  const { sessionId } = await server.connect();
+  const answer = server.request("PATCH", `/v4/sessions/${sessionId}`, { body: { resuming: true } });
+  await asked;
+  server.sessions.disconnect();
+  store();
+  await expect(answer).rejects.toThrow("socket hang up");
+  const path = `/v4/sessions/${sessionId}/players`;
+  await expect(server.request("GET", path)).rejects.toThrow("socket hang up");
+});
+
 test("what changes something is answered when it is stored, what only asks is answered at once", async () => {
   const order: string[] = [];
   let store = (): void => undefined;

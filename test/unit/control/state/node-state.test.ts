@@ -288,6 +288,80 @@ describe("events of a session that may resume", () => {
   });
 });
 
+test("a session that waits for ever comes back", async () => {
+  const socket = new FakeSocket();
+  const session = first.open(socket);
+  session.configure({ resuming: true, timeout: 2n ** 63n - 1n });
+  socket.break();
+  session.socketClosed(socket);
+  await first.flow();
+  expect((await restarted()).sessions.get(session.id)?.timeout).toBe(2n ** 63n - 1n);
+});
+
+test("statistics that wait for a client are not stored", async () => {
+  const socket = new FakeSocket();
+  const session = first.open(socket);
+  session.configure({ resuming: true, timeout: 3600 });
+  socket.break();
+  session.socketClosed(socket);
+  clock.advance(600_000);
+  await first.flow();
+  expect(session.waitingMessages).toHaveLength(10);
+  expect([...store.records.keys()]).toEqual([`session/${session.id}`]);
+});
+
+test("of two sessions under one resume key the one whose client was there is restored", async () => {
+  const V3 = { ...V4_PROTOCOL, version: "3" as const };
+  for (let round = 0; round < 10; round++) {
+    const process = await restarted();
+    for (const { id } of process.sessions.all()) process.sessions.get(id)?.destroy();
+    const socket = new FakeSocket();
+    const settings = { resuming: true, resumeKey: "Lavalink" };
+    const stale = process.sessions.open(socket, { ...CLIENT, dialect: V3 });
+    stale.configure(settings);
+    socket.break();
+    stale.socketClosed(socket);
+    const live = process.sessions.open(new FakeSocket(), { ...CLIENT, dialect: V3 });
+    live.configure(settings);
+    await process.flow();
+    expect((await restarted()).sessions.all().map(({ id }) => id)).toEqual([live.id]);
+  }
+});
+
+test("messages beyond the bound of a queue are removed when it is restored", async () => {
+  const socket = new FakeSocket();
+  const session = first.open(socket);
+  session.configure({ resuming: true });
+  socket.break();
+  session.socketClosed(socket);
+  await first.flow();
+  for (let number = 1; number <= 2500; number++) {
+    store.records.set(`message/${session.id}/${String(number).padStart(12, "0")}`, '{"topic":"a","text":"1"}');
+  }
+  const next = await restarted();
+  await next.flow();
+  const left = next.sessions.get(session.id)?.waitingMessages.length ?? 0;
+  expect(left).toBeLessThan(2500);
+  expect(store.records.size).toBe(1 + left);
+});
+
+test("sessions that come and go while writing fails leave nothing to be written", async () => {
+  store.failure = "state-unwritable";
+  first.open().configure({ resuming: true });
+  await first.flow();
+  for (let count = 0; count < 50; count++) {
+    const session = first.open();
+    session.configure({ resuming: true });
+    await first.playerOf(session, "7");
+    session.destroy();
+  }
+  store.failure = undefined;
+  const { length } = store.batches;
+  clock.advance(5000);
+  await first.flow();
+  expect(store.batches.slice(length).flat()).toHaveLength(1);
+});
+
 test("a session that may not resume, or would not wait, is not stored", async () => {
   const [plain, impatient] = [first.open(), first.open()];
   impatient.configure({ resuming: true, timeout: 0 });
