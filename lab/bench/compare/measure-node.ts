@@ -94,6 +94,8 @@ async function connect({ url, password }: { url: string; password: string }): Pr
   });
   const bot = await within(connecting, CONNECT_MS_MAX);
   if (bot === undefined) throw new NodeTrouble("opened no WebSocket with a ready message within 10 s");
+  // As bots do; a node that stores sessions has its work with it.
+  await bot.request("PATCH", `/v4/sessions/${bot.sessionId}`, { resuming: true, timeout: 1 });
   return bot;
 }
 
