@@ -16,7 +16,7 @@ import type { RestoredCounts } from "./state-status.ts";
 /** A session waits at least this long for its client: that the node was away is not the client's fault. */
 const WAIT_MS_MIN = 30_000;
 /** Players that begin at once: each joins its voice channel, whose handshake takes time on the thread of others. */
-const BEGINNING_MAX = 16;
+const BEGINNING_MAX = 32;
 
 export interface RestoreOptions {
   readonly sessions: Pick<Sessions, "openWaiting">;
