@@ -14,7 +14,7 @@ export interface Operation {
 export interface Database {
   /** All entries in the order of their keys' bytes, some at a time. Throws a `DatabaseError`. */
   entries(): AsyncIterable<readonly (readonly [string, Uint8Array])[]>;
-  /** All or none. `isSynced`: resolves when the disk has it and all that was written before. Throws as `entries` does. */
+  /** All or none. `isSynced`: resolves when the disk has it; later writes wait for that. Throws as `entries` does. */
   write(operations: readonly Operation[], options: { readonly isSynced: boolean }): Promise<void>;
   /** Releases the folder. Does not reject. */
   close(): Promise<void>;

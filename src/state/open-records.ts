@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type Database, DatabaseError, type OpenDatabase, type Operation } from "./database.ts";
 import { hasHolder, removeHolder, writeHolder } from "./holder.ts";
 import { Ledger, type Total } from "./ledger.ts";
+import type { SyncLogs } from "./log-sync.ts";
 import { markOf, SEAL_BYTES, Sealing } from "./sealing.ts";
 import { makeStateKey, readStateKey, type StateKeyOptions } from "./state-key.ts";
 import {
@@ -17,7 +18,6 @@ import {
   type StateRecord,
 } from "./state-store.ts";
 
-/** The database's folder within the state's. */
 const RECORDS = "records";
 const SALT_BYTES = 16;
 /** Sets of files that could not be used; older ones are removed. */
@@ -32,6 +32,7 @@ const PREFIX = "r";
 export interface RecordsOptions extends StateKeyOptions {
   readonly clock: Clock;
   readonly openDatabase: OpenDatabase;
+  readonly syncLogs: SyncLogs;
   readonly limits: StateLimits;
 }
 
@@ -46,13 +47,18 @@ export interface OpenRecords {
   readonly setAside: SetAside | undefined;
 }
 
+/** The database's folder within the state's. */
+export function recordsFolder(path: string): string {
+  return join(path, RECORDS);
+}
+
 /**
  * Opens the records below the state's folder, which is created if needed. `expected`: what their total may be, when it is
  * known; anything else counts as damaged.
  * @throws DatabaseError "missing", "locked", "disk"; what the file system throws
  */
 export async function openRecords(options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
-  const folder = join(options.path, RECORDS);
+  const folder = recordsFolder(options.path);
   await makeFolder(folder);
   try {
     return await openWhole(folder, options, expected);

@@ -8,6 +8,7 @@ import { type Random, systemRandom } from "../lib/random.ts";
 import type { Logger } from "../log/log.ts";
 import { DatabaseError, type OpenDatabase, openLevel } from "./database.ts";
 import { describeHolder } from "./holder.ts";
+import { type SyncLogs, syncLogs } from "./log-sync.ts";
 import { openRecords } from "./open-records.ts";
 import { RecordStore } from "./record-store.ts";
 import { type OpenedState, type SetAsideReason, STATE_LIMITS, type StateLimits } from "./state-store.ts";
@@ -23,6 +24,8 @@ export interface OpenStateOptions {
   readonly random?: Random;
   /** Default: LevelDB. */
   readonly openDatabase?: OpenDatabase;
+  /** Default: the files of LevelDB. */
+  readonly syncLogs?: SyncLogs;
   /** Default: `STATE_LIMITS`. */
   readonly limits?: StateLimits;
 }
@@ -38,8 +41,8 @@ const REASONS: Readonly<Record<SetAsideReason, string>> = {
  * @throws NodeError "state-in-use" when another process has the folder
  */
 export async function openStateStore(options: OpenStateOptions): Promise<OpenedState> {
-  const { path, logger, random = systemRandom, openDatabase = openLevel, limits = STATE_LIMITS } = options;
-  const records = { ...options, random, openDatabase, limits };
+  const { path, logger } = options;
+  const records = { random: systemRandom, openDatabase: openLevel, limits: STATE_LIMITS, syncLogs, ...options };
   try {
     const open = await openRecords(records);
     const { setAside } = open;

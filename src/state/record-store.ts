@@ -8,7 +8,7 @@ import { NodeError } from "../errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Operation } from "./database.ts";
 import type { LedgerEntry, Total } from "./ledger.ts";
-import { type OpenRecords, openRecords, type RecordsOptions, withTotal } from "./open-records.ts";
+import { type OpenRecords, openRecords, type RecordsOptions, recordsFolder, withTotal } from "./open-records.ts";
 import { markOf } from "./sealing.ts";
 import {
   KEY_LENGTH_MAX,
@@ -33,8 +33,10 @@ export class RecordStore implements StateStore {
   /** The last call; the next one begins when it has ended. */
   #last: Promise<unknown> = Promise.resolve();
   #syncTimer: Timer | undefined;
-  /** The sync that runs. */
-  #syncing: Promise<void> = Promise.resolve();
+  /** The sync that runs: one at a time, as each takes threads from the process while the disk hangs. */
+  #syncing: Promise<void> | undefined;
+  /** Something was written since the last sync began. */
+  #isUnsynced = false;
   #isSyncFailed = false;
   #sinceTextLogBytes = 0;
   #isClosed = false;
@@ -70,7 +72,8 @@ export class RecordStore implements StateStore {
     this.#isClosed = true;
     this.#syncTimer?.cancel();
     return this.#afterLast(async () => {
-      if (this.#syncTimer !== undefined) await this.#sync();
+      await this.#syncing;
+      if (this.#isUnsynced) await this.#sync();
       await this.#release();
     });
   }
@@ -107,7 +110,8 @@ export class RecordStore implements StateStore {
       throw this.#unwritable(error);
     }
     this.#sinceTextLogBytes += operations.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
-    if (!this.#isClosed) this.#syncTimer ??= this.#options.clock.after(SYNC_DELAY_MS, () => void this.#sync());
+    this.#isUnsynced = true;
+    this.#syncLater();
   }
 
   /** The open database; opened again after a failure. */
@@ -133,24 +137,34 @@ export class RecordStore implements StateStore {
     await open?.database.close();
   }
 
+  #syncLater(): void {
+    if (this.#isClosed || this.#syncing !== undefined) return;
+    this.#syncTimer ??= this.#options.clock.after(SYNC_DELAY_MS, () => void this.#sync());
+  }
+
   /** Beside the calls of the store. Never rejects: the next write opens the database again, and says what is wrong. */
   #sync(): Promise<void> {
     this.#syncTimer = undefined;
-    this.#syncing = this.#syncNow(this.#open);
+    this.#isUnsynced = false;
+    this.#syncing = this.#syncNow(this.#open).then(() => {
+      this.#syncing = undefined;
+      if (this.#isUnsynced) this.#syncLater();
+    });
     return this.#syncing;
   }
 
   async #syncNow(open: OpenRecords | undefined): Promise<void> {
     if (open === undefined) return;
+    const folder = recordsFolder(this.#options.path);
     try {
-      await open.database.write([{ key: "!synced", value: new Uint8Array() }], { isSynced: true });
+      await this.#options.syncLogs(folder);
     } catch {
       this.#isSyncFailed = this.#open === open;
     }
     if (this.#sinceTextLogBytes < TEXT_LOG_INTERVAL_BYTES) return;
     this.#sinceTextLogBytes = 0;
     // Not on every system; it is small.
-    await truncate(join(this.#options.path, "records", "LOG")).catch(() => undefined);
+    await truncate(join(folder, "LOG")).catch(() => undefined);
   }
 
   #unwritable(error: unknown): NodeError {
