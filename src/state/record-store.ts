@@ -22,10 +22,13 @@ import {
 /** The database writes some text to a log of its work, which nobody reads; it is emptied after this much. */
 const TEXT_LOG_INTERVAL_BYTES = 64 * 1024 * 1024;
 
+/** What is kept of them: not the records, whose values are plain text. */
+type Opened = Omit<OpenRecords, "records">;
+
 export class RecordStore implements StateStore {
   readonly #options: RecordsOptions;
   /** Undefined after a failure, and when closed. */
-  #open: OpenRecords | undefined;
+  #open: Opened | undefined;
   /** What the total can be when it is opened again. */
   #expected: readonly Total[] = [];
   /** What was read when it was opened, until it is asked for or changes. */
@@ -41,10 +44,10 @@ export class RecordStore implements StateStore {
   #sinceTextLogBytes = 0;
   #isClosed = false;
 
-  constructor(options: RecordsOptions, open: OpenRecords) {
+  constructor(options: RecordsOptions, { records, ...open }: OpenRecords) {
     this.#options = options;
     this.#open = open;
-    this.#unread = open.records;
+    this.#unread = records;
   }
 
   readAll(): Promise<readonly StateRecord[]> {
@@ -54,8 +57,7 @@ export class RecordStore implements StateStore {
       if (unread !== undefined) return unread;
       // Read as at a start: nothing of it is kept in memory.
       await this.#release();
-      const { records } = await this.#usable();
-      return records;
+      return await this.#reopen();
     });
   }
 
@@ -80,7 +82,8 @@ export class RecordStore implements StateStore {
 
   #afterLast<T>(call: () => Promise<T>): Promise<T> {
     const result = this.#last.then(call);
-    this.#last = result.catch(() => undefined); // the caller has it
+    const ended = (): void => undefined; // the caller has the result
+    this.#last = result.then(ended, ended);
     return result;
   }
 
@@ -115,15 +118,21 @@ export class RecordStore implements StateStore {
   }
 
   /** The open database; opened again after a failure. */
-  async #usable(): Promise<OpenRecords> {
+  async #usable(): Promise<Opened> {
     if (this.#isSyncFailed) await this.#release();
-    if (this.#open !== undefined) return this.#open;
+    if (this.#open === undefined) await this.#reopen();
+    // There now, or the call above has thrown.
+    return this.#open!;
+  }
+
+  /** Resolves with all records. */
+  async #reopen(): Promise<readonly StateRecord[]> {
     if (this.#isClosed) throw new NodeError("state-unwritable", "the state is closed");
-    const open = await openRecords(this.#options, this.#expected).catch((error: unknown) => {
+    const { records, ...open } = await openRecords(this.#options, this.#expected).catch((error: unknown) => {
       throw this.#unwritable(error);
     });
     this.#open = open;
-    if (open.setAside === undefined) return open;
+    if (open.setAside === undefined) return records;
     const message = `the state could not be read after a failed write, and was moved to ${open.setAside.path}`;
     throw new NodeError("state-damaged", message);
   }
@@ -153,7 +162,7 @@ export class RecordStore implements StateStore {
     return this.#syncing;
   }
 
-  async #syncNow(open: OpenRecords | undefined): Promise<void> {
+  async #syncNow(open: Opened | undefined): Promise<void> {
     if (open === undefined) return;
     const folder = recordsFolder(this.#options.path);
     try {

@@ -1,5 +1,7 @@
 import { cp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SYNC_DELAY_MS } from "../../../src/state/state-store.ts";
 import { FaultyLevel } from "../../support/faulty-level.ts";
@@ -98,6 +100,20 @@ describe("writing", () => {
     const content = await readFile(log);
     const sealed = (key: string) => content.subarray(content.indexOf(`r${key}`) + 3).subarray(28, 28 + 64);
     expect(sealed("a").equals(sealed("b"))).toBe(false);
+  });
+});
+
+describe("memory", () => {
+  test("records are released when they have been read", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
+    await folder.fill([{ key: "a", value: "1" }]);
+    const store = await openStore();
+    const read = async () => new WeakRef(await store.readAll());
+    const records = await read();
+    await new Promise(setImmediate);
+    collect();
+    expect(records.deref()).toBeUndefined();
   });
 });
 
