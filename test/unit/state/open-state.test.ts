@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, truncate, writeFil
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Secret } from "../../../src/config/keys/secret.ts";
-import { DatabaseError, openLevel } from "../../../src/state/database.ts";
+import { type Database, DatabaseError, type OpenDatabase, openLevel } from "../../../src/state/database.ts";
 import type { StateRecord } from "../../../src/state/state-store.ts";
 import { StateFolder } from "../../support/state-folder.ts";
 import { type StateProcess, StateProgram } from "../../support/state-process.ts";
@@ -154,6 +154,28 @@ describe("state that cannot be used", () => {
     await database.write(swapped, { isSynced: true });
     await database.close();
     await expectSetAside("damaged");
+  });
+
+  test("records are decrypted while they are read: a damaged one ends the reading", async () => {
+    const database = await openLevel(join(folder.path, "records"));
+    await database.write([{ key: "rplayer/12", value: Buffer.alloc(100) }], { isSynced: true });
+    await database.close();
+    const read: string[] = [];
+    // Entries one by one.
+    const openDatabase: OpenDatabase = async (path) => {
+      const level = await openLevel(path);
+      async function* entries(): ReturnType<Database["entries"]> {
+        for await (const some of level.entries()) {
+          for (const entry of some) {
+            read.push(entry[0]);
+            yield [entry];
+          }
+        }
+      }
+      return { entries, write: (...args) => level.write(...args), close: () => level.close() };
+    };
+    expect(await folder.find({ openDatabase })).toMatchObject({ records: [], setAside: { reason: "damaged" } });
+    expect(read).toEqual(["!total", "!version", "rplayer/10", "rplayer/11", "rplayer/12"]);
   });
 
   test("without its key file all of it is set aside, and a new key is made", async () => {
