@@ -11,6 +11,7 @@ import type { LedgerEntry, Total } from "./ledger.ts";
 import { type OpenRecords, openRecords, type RecordsOptions, recordsFolder, withTotal } from "./open-records.ts";
 import { markOf } from "./sealing.ts";
 import {
+  CLOSE_MS_MAX,
   KEY_LENGTH_MAX,
   type StateChange,
   type StateLimits,
@@ -42,7 +43,7 @@ export class RecordStore implements StateStore {
   #isUnsynced = false;
   #isSyncFailed = false;
   #sinceTextLogBytes = 0;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: RecordsOptions, { records, ...open }: OpenRecords) {
     this.#options = options;
@@ -70,14 +71,18 @@ export class RecordStore implements StateStore {
   }
 
   close(): Promise<void> {
-    if (this.#isClosed) return this.#last.then(() => undefined);
-    this.#isClosed = true;
-    this.#syncTimer?.cancel();
-    return this.#afterLast(async () => {
-      await this.#syncing;
-      if (this.#isUnsynced) await this.#sync();
-      await this.#release();
+    this.#closing ??= new Promise((resolve) => {
+      this.#syncTimer?.cancel();
+      const timer = this.#options.clock.after(CLOSE_MS_MAX, resolve);
+      void this.#afterLast(async () => {
+        await this.#syncing;
+        if (this.#isUnsynced) await this.#sync();
+        await this.#release();
+        timer.cancel();
+        resolve();
+      });
     });
+    return this.#closing;
   }
 
   #afterLast<T>(call: () => Promise<T>): Promise<T> {
@@ -127,7 +132,7 @@ export class RecordStore implements StateStore {
 
   /** Resolves with all records. */
   async #reopen(): Promise<readonly StateRecord[]> {
-    if (this.#isClosed) throw new NodeError("state-unwritable", "the state is closed");
+    if (this.#closing !== undefined) throw new NodeError("state-unwritable", "the state is closed");
     const { records, ...open } = await openRecords(this.#options, this.#expected).catch((error: unknown) => {
       throw this.#unwritable(error);
     });
@@ -147,7 +152,7 @@ export class RecordStore implements StateStore {
   }
 
   #syncLater(): void {
-    if (this.#isClosed || this.#syncing !== undefined) return;
+    if (this.#closing !== undefined || this.#syncing !== undefined) return;
     this.#syncTimer ??= this.#options.clock.after(SYNC_DELAY_MS, () => void this.#sync());
   }
 

@@ -27,6 +27,8 @@ export const STATE_LIMITS: StateLimits = {
 export const KEY_LENGTH_MAX = 500;
 /** After this time a write that was acknowledged survives a loss of power, too. */
 export const SYNC_DELAY_MS = 1000;
+/** Closing waits no longer for a disk that hangs. */
+export const CLOSE_MS_MAX = 2000;
 
 /** A stored text by its key. Keys are not encrypted: they may hold ids, and no secrets. */
 export interface StateRecord {
@@ -67,7 +69,10 @@ export interface StateStore {
    *   - "state-full": the changes exceed a bound of the store. Nothing is written, and the store works.
    */
   write(changes: readonly StateChange[]): Promise<void>;
-  /** Syncs, and releases the folder. Later calls reject with "state-unwritable". May be called more than once. */
+  /**
+   * Syncs, and releases the folder, for at most `CLOSE_MS_MAX`: what a hanging disk has not done then goes on. Later calls
+   * reject with "state-unwritable". May be called more than once; does not reject.
+   */
   close(): Promise<void>;
 }
 

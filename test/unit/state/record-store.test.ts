@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SYNC_DELAY_MS } from "../../../src/state/state-store.ts";
+import { CLOSE_MS_MAX, SYNC_DELAY_MS } from "../../../src/state/state-store.ts";
 import { FaultyLevel } from "../../support/faulty-level.ts";
 import { StateFolder } from "../../support/state-folder.ts";
 
@@ -166,6 +166,25 @@ describe("the disk", () => {
     expect(syncs.count).toBe(1);
     expect(folder.clock.pendingCount).toBe(0);
     await expect(store.write([{ key: "a", value: "2" }])).rejects.toMatchObject({ code: "state-unwritable" });
+  });
+
+  test("closing waits two seconds for a disk that hangs, and releases the folder when it no longer does", async () => {
+    const store = await openStore();
+    await store.write([{ key: "a", value: "1" }]);
+    syncs.hang();
+    let isClosed = false;
+    const closed = store.close().then(() => {
+      isClosed = true;
+    });
+    folder.clock.advance(CLOSE_MS_MAX - 1);
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    folder.clock.advance(1);
+    await closed;
+    await expect(folder.open()).rejects.toMatchObject({ code: "state-in-use" });
+    syncs.release();
+    await expect(store.readAll()).rejects.toMatchObject({ code: "state-unwritable" });
+    expect((await folder.find()).records).toEqual([{ key: "a", value: "1" }]);
   });
 
   test.each(["lost", "written"] as const)(
