@@ -22,6 +22,8 @@ const RECORDS = "records";
 const SALT_BYTES = 16;
 /** Sets of files that could not be used; older ones are removed. */
 const SET_ASIDE_MAX = 3;
+/** No copy that the operator has made. */
+const SET_ASIDE_NAME = /^records-(damaged|newer|other-key)-\d{4}-/;
 
 /** Entries of the database that are not records; they sort before those. */
 const VERSION = "!version";
@@ -108,8 +110,10 @@ function unusableReason(error: unknown): SetAsideReason | undefined {
 }
 
 async function openWhole(folder: string, options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
-  const isExpected = expected !== undefined || (await hasHolder(options.path));
-  if (isExpected) await checkFiles(folder);
+  const names = await readdir(folder);
+  // An empty folder after a start is the operator's way to begin anew.
+  const isExpected = expected !== undefined || (names.length > 0 && (await hasHolder(options.path)));
+  if (isExpected) checkFiles(names);
   const database = await options.openDatabase(folder);
   try {
     const stored = await readStored(database, options);
@@ -125,8 +129,7 @@ async function openWhole(folder: string, options: RecordsOptions, expected?: rea
 }
 
 /** LevelDB takes a folder without one of these for a new database, and removes the rest. */
-async function checkFiles(folder: string): Promise<void> {
-  const names = await readdir(folder);
+function checkFiles(names: readonly string[]): void {
   if (!names.includes("CURRENT") || !names.some((name) => name.endsWith(".log"))) throw new Unusable("damaged");
 }
 
@@ -217,7 +220,7 @@ async function moveAside(
   folder: string,
   { reason, options }: { readonly reason: SetAsideReason; readonly options: RecordsOptions },
 ): Promise<string> {
-  const earlier = (await readdir(options.path)).filter((name) => name.startsWith(`${RECORDS}-`));
+  const earlier = (await readdir(options.path)).filter((name) => SET_ASIDE_NAME.test(name));
   const timeOf = (name: string): string => name.slice(name.search(/\d{4}-/));
   const oldest = earlier.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(0, 1 - SET_ASIDE_MAX);
   for (const name of oldest) await rm(join(options.path, name), { recursive: true, force: true });

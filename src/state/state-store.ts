@@ -4,7 +4,8 @@
 
 /**
  * The version of the stored state. Raise it with any change of the records' content that an older node would misread: a
- * node that finds a newer version puts it aside and starts empty.
+ * node that finds a newer version puts it aside and starts empty. An older one must stay readable: `parseVersion` in
+ * open-records.ts takes it for damaged until it is taught otherwise.
  */
 export const STATE_VERSION = 1;
 
