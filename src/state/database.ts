@@ -14,7 +14,7 @@ export interface Operation {
 export interface Database {
   /** All entries in the order of their keys' bytes, some at a time. Throws a `DatabaseError`. */
   entries(): AsyncIterable<readonly (readonly [string, Uint8Array])[]>;
-  /** All or none. `isSynced`: resolves when the disk has it and all that was written before. Throws as `entries` does. */
+  /** All or none. `isSynced`: resolves when the disk has it; later writes wait for that. Throws as `entries` does. */
   write(operations: readonly Operation[], options: { readonly isSynced: boolean }): Promise<void>;
   /** Releases the folder. Does not reject. */
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Database {
 export type OpenDatabase = (folder: string) => Promise<Database>;
 
 /**
- * `missing`: the package is not installed. `locked`: another process has the folder. `damaged`: the content is wrong.
+ * `missing`: the package is not installed, or has no binary for this system. `locked`: another process has the folder. `damaged`: the content is wrong.
  * `disk`: anything else that the operating system answered.
  */
 export type DatabaseErrorKind = "missing" | "locked" | "damaged" | "disk";
@@ -63,8 +63,18 @@ async function loadPackage(): Promise<typeof import("classic-level")> {
   try {
     return await import("classic-level");
   } catch (error) {
-    throw new DatabaseError("missing", "the optional package classic-level cannot be loaded", { cause: error });
+    throw missing(error);
   }
+}
+
+/** The error of a package that does not load, with what to do where something can be done. */
+export function missing(cause: unknown): DatabaseError {
+  const { code, message } = Object(cause);
+  const reason =
+    code === "ERR_MODULE_NOT_FOUND"
+      ? "is not installed (`npm install classic-level` in the node's folder)"
+      : `cannot be loaded: ${String(message).split("\n", 1)[0]}`;
+  return new DatabaseError("missing", `the optional package classic-level ${reason}`, { cause });
 }
 
 class LevelDatabase implements Database {

@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type Database, DatabaseError, type OpenDatabase, type Operation } from "./database.ts";
 import { hasHolder, removeHolder, writeHolder } from "./holder.ts";
 import { Ledger, type Total } from "./ledger.ts";
+import type { SyncLogs } from "./log-sync.ts";
 import { markOf, SEAL_BYTES, Sealing } from "./sealing.ts";
 import { makeStateKey, readStateKey, type StateKeyOptions } from "./state-key.ts";
 import {
@@ -17,11 +18,12 @@ import {
   type StateRecord,
 } from "./state-store.ts";
 
-/** The database's folder within the state's. */
 const RECORDS = "records";
 const SALT_BYTES = 16;
 /** Sets of files that could not be used; older ones are removed. */
 const SET_ASIDE_MAX = 3;
+/** No copy that the operator has made. */
+const SET_ASIDE_NAME = /^records-(damaged|newer|other-key)-\d{4}-/;
 
 /** Entries of the database that are not records; they sort before those. */
 const VERSION = "!version";
@@ -32,6 +34,7 @@ const PREFIX = "r";
 export interface RecordsOptions extends StateKeyOptions {
   readonly clock: Clock;
   readonly openDatabase: OpenDatabase;
+  readonly syncLogs: SyncLogs;
   readonly limits: StateLimits;
 }
 
@@ -46,13 +49,18 @@ export interface OpenRecords {
   readonly setAside: SetAside | undefined;
 }
 
+/** The database's folder within the state's. */
+export function recordsFolder(path: string): string {
+  return join(path, RECORDS);
+}
+
 /**
  * Opens the records below the state's folder, which is created if needed. `expected`: what their total may be, when it is
  * known; anything else counts as damaged.
  * @throws DatabaseError "missing", "locked", "disk"; what the file system throws
  */
 export async function openRecords(options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
-  const folder = join(options.path, RECORDS);
+  const folder = recordsFolder(options.path);
   await makeFolder(folder);
   try {
     return await openWhole(folder, options, expected);
@@ -102,17 +110,15 @@ function unusableReason(error: unknown): SetAsideReason | undefined {
 }
 
 async function openWhole(folder: string, options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
-  const isExpected = expected !== undefined || (await hasHolder(options.path));
-  if (isExpected) await checkFiles(folder);
+  const names = await readdir(folder);
+  // An empty folder after a start is the operator's way to begin anew.
+  const isExpected = expected !== undefined || (names.length > 0 && (await hasHolder(options.path)));
+  if (isExpected) checkFiles(names);
   const database = await options.openDatabase(folder);
   try {
-    const { version, total, sealed } = await readEntries(database, options.limits);
-    if (version === undefined && (isExpected || total !== undefined || sealed.length > 0))
-      throw new Unusable("damaged");
-    const sealing =
-      version === undefined ? await createIn(database, options) : await sealingOf(parseVersion(version), options);
-    const ledger = new Ledger();
-    const records = version === undefined ? [] : openAll(sealed, { total, sealing, ledger });
+    const stored = await readStored(database, options);
+    if (stored === undefined && isExpected) throw new Unusable("damaged");
+    const { sealing, ledger, records } = stored ?? (await createIn(database, options));
     if (expected?.every((total) => !isSame(total, ledger.total))) throw new Unusable("damaged");
     await writeHolder(options.path, options.clock);
     return { database, sealing, ledger, records, setAside: undefined };
@@ -123,38 +129,45 @@ async function openWhole(folder: string, options: RecordsOptions, expected?: rea
 }
 
 /** LevelDB takes a folder without one of these for a new database, and removes the rest. */
-async function checkFiles(folder: string): Promise<void> {
-  const names = await readdir(folder);
+function checkFiles(names: readonly string[]): void {
   if (!names.includes("CURRENT") || !names.some((name) => name.endsWith(".log"))) throw new Unusable("damaged");
 }
 
-interface Entries {
-  readonly version: Uint8Array | undefined;
-  readonly total: Uint8Array | undefined;
-  /** Records by their keys. */
-  readonly sealed: readonly (readonly [string, Uint8Array])[];
-}
+/** What one database holds. */
+type Stored = Pick<OpenRecords, "sealing" | "ledger" | "records">;
 
-async function readEntries(database: Database, limits: StateLimits): Promise<Entries> {
-  const { recordsMax, bytesMax, valueBytesMax } = limits;
-  const sealed: (readonly [string, Uint8Array])[] = [];
-  let version: Uint8Array | undefined;
+/**
+ * Undefined for a new database. Decrypts some records at a time, as they are read: other work of the thread goes on in
+ * between.
+ */
+async function readStored(database: Database, options: RecordsOptions): Promise<Stored | undefined> {
+  const { recordsMax, bytesMax, valueBytesMax } = options.limits;
+  const ledger = new Ledger();
+  const records: StateRecord[] = [];
+  let sealing: Sealing | undefined;
   let total: Uint8Array | undefined;
   let sizeBytes = 0;
   for await (const entries of database.entries()) {
-    for (const [name, value] of entries) {
-      if (name === VERSION) version = value;
-      else if (name === TOTAL) total = value;
+    for (const [name, bytes] of entries) {
+      if (name === VERSION) sealing = await sealingOf(parseVersion(bytes), options);
+      else if (name === TOTAL) total = bytes;
       if (!name.startsWith(PREFIX)) continue;
       const key = name.slice(PREFIX.length);
-      sealed.push([key, value]);
-      sizeBytes += key.length + value.length;
-      if (value.length > valueBytesMax + SEAL_BYTES) throw new Unusable("damaged");
+      sizeBytes += key.length + bytes.length;
+      // The store writes no more than this.
+      const isTooMuch = records.length === recordsMax || sizeBytes > bytesMax;
+      const value = isTooMuch || bytes.length > valueBytesMax + SEAL_BYTES ? undefined : sealing?.open(key, bytes);
+      if (value === undefined) throw new Unusable("damaged");
+      ledger.set(key, { mark: markOf(bytes), sizeBytes: key.length + bytes.length });
+      records.push({ key, value });
     }
-    // The store writes no more than this.
-    if (sealed.length > recordsMax || sizeBytes > bytesMax) throw new Unusable("damaged");
   }
-  return { version, total, sealed };
+  if (sealing === undefined && total === undefined) return undefined;
+  const stored = total && sealing?.open(TOTAL, total);
+  if (sealing === undefined || stored === undefined || !isSame(parsed(stored), ledger.total)) {
+    throw new Unusable("damaged");
+  }
+  return { sealing, ledger, records };
 }
 
 interface Version {
@@ -162,16 +175,17 @@ interface Version {
   readonly check: string;
 }
 
-async function createIn(database: Database, options: RecordsOptions): Promise<Sealing> {
+async function createIn(database: Database, options: RecordsOptions): Promise<Stored> {
   const salt = options.random.bytes(SALT_BYTES);
   const sealing = new Sealing(await makeStateKey(options, salt), salt, options.random);
+  const ledger = new Ledger();
   const version = { version: STATE_VERSION, salt: Buffer.from(salt).toString("hex"), check: sealing.check };
   const operations = [
     { key: VERSION, value: Buffer.from(JSON.stringify(version)) },
-    { key: TOTAL, value: sealing.seal(TOTAL, JSON.stringify(new Ledger().total)) },
+    { key: TOTAL, value: sealing.seal(TOTAL, JSON.stringify(ledger.total)) },
   ];
   await database.write(operations, { isSynced: true });
-  return sealing;
+  return { sealing, ledger, records: [] };
 }
 
 function parseVersion(entry: Uint8Array): Version {
@@ -186,22 +200,6 @@ async function sealingOf({ salt, check }: Version, options: RecordsOptions): Pro
   const sealing = master && new Sealing(master, salt, options.random);
   if (sealing === undefined || !sealing.isCheck(check)) throw new Unusable("other-key");
   return sealing;
-}
-
-function openAll(
-  sealed: readonly (readonly [string, Uint8Array])[],
-  { total, sealing, ledger }: Pick<Entries, "total"> & { readonly sealing: Sealing; readonly ledger: Ledger },
-): StateRecord[] {
-  const expected = total && sealing.open(TOTAL, total);
-  if (expected === undefined) throw new Unusable("damaged");
-  const records = sealed.map(([key, bytes]) => {
-    const value = sealing.open(key, bytes);
-    if (value === undefined) throw new Unusable("damaged");
-    ledger.set(key, { mark: markOf(bytes), sizeBytes: key.length + bytes.length });
-    return { key, value };
-  });
-  if (!isSame(parsed(expected), ledger.total)) throw new Unusable("damaged");
-  return records;
 }
 
 function isSame(one: Partial<Record<keyof Total, unknown>>, other: Total): boolean {
@@ -222,7 +220,7 @@ async function moveAside(
   folder: string,
   { reason, options }: { readonly reason: SetAsideReason; readonly options: RecordsOptions },
 ): Promise<string> {
-  const earlier = (await readdir(options.path)).filter((name) => name.startsWith(`${RECORDS}-`));
+  const earlier = (await readdir(options.path)).filter((name) => SET_ASIDE_NAME.test(name));
   const timeOf = (name: string): string => name.slice(name.search(/\d{4}-/));
   const oldest = earlier.toSorted((a, b) => timeOf(a).localeCompare(timeOf(b))).slice(0, 1 - SET_ASIDE_MAX);
   for (const name of oldest) await rm(join(options.path, name), { recursive: true, force: true });

@@ -7,7 +7,9 @@ import type { Clock } from "../lib/clock.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
 import type { Logger } from "../log/log.ts";
 import { DatabaseError, type OpenDatabase, openLevel } from "./database.ts";
+import { tightenModes } from "./file-modes.ts";
 import { describeHolder } from "./holder.ts";
+import { type SyncLogs, syncLogs } from "./log-sync.ts";
 import { openRecords } from "./open-records.ts";
 import { RecordStore } from "./record-store.ts";
 import { type OpenedState, type SetAsideReason, STATE_LIMITS, type StateLimits } from "./state-store.ts";
@@ -23,6 +25,8 @@ export interface OpenStateOptions {
   readonly random?: Random;
   /** Default: LevelDB. */
   readonly openDatabase?: OpenDatabase;
+  /** Default: the files of LevelDB. */
+  readonly syncLogs?: SyncLogs;
   /** Default: `STATE_LIMITS`. */
   readonly limits?: StateLimits;
 }
@@ -38,8 +42,8 @@ const REASONS: Readonly<Record<SetAsideReason, string>> = {
  * @throws NodeError "state-in-use" when another process has the folder
  */
 export async function openStateStore(options: OpenStateOptions): Promise<OpenedState> {
-  const { path, logger, random = systemRandom, openDatabase = openLevel, limits = STATE_LIMITS } = options;
-  const records = { ...options, random, openDatabase, limits };
+  const { path, logger } = options;
+  const records = { random: systemRandom, openDatabase: openLevel, limits: STATE_LIMITS, syncLogs, ...options };
   try {
     const open = await openRecords(records);
     const { setAside } = open;
@@ -47,10 +51,18 @@ export async function openStateStore(options: OpenStateOptions): Promise<OpenedS
       const reason = REASONS[setAside.reason];
       logger.error(`state could not be read: ${reason}; starting without it`, { movedTo: setAside.path });
     }
+    const openPaths = await tightenModes(path);
+    if (openPaths.length > 0) {
+      logger.warn(
+        "the stored state can be read by other users of this machine: its modes cannot be changed. " +
+          "Give the node's user the folder, or set tonearm.state.path to another",
+        { paths: openPaths },
+      );
+    }
     return { kind: "open", store: new RecordStore(records, open), setAside };
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === "locked") throw await inUse(path, error);
-    const reason = reasonOf(error);
+    const reason = error instanceof Error ? error.message : String(error);
     logger.warn(
       `state cannot be stored: ${reason}; a restart of the node will end all sessions. ` +
         "Set tonearm.state.path to a folder that the node may write to, or tonearm.state.enabled to false",
@@ -66,11 +78,4 @@ async function inUse(path: string, cause: DatabaseError): Promise<NodeError> {
     `the state folder ${path} is in use by ${holder}: stop that node, ` +
     "or set tonearm.state.path to another folder for this one";
   return new NodeError("state-in-use", message, { cause });
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof DatabaseError && error.kind === "missing") {
-    return `${error.message} (\`npm install classic-level\` in the node's folder)`;
-  }
-  return error instanceof Error ? error.message : String(error);
 }

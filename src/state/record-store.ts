@@ -8,9 +8,10 @@ import { NodeError } from "../errors.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { Operation } from "./database.ts";
 import type { LedgerEntry, Total } from "./ledger.ts";
-import { type OpenRecords, openRecords, type RecordsOptions, withTotal } from "./open-records.ts";
+import { type OpenRecords, openRecords, type RecordsOptions, recordsFolder, withTotal } from "./open-records.ts";
 import { markOf } from "./sealing.ts";
 import {
+  CLOSE_MS_MAX,
   KEY_LENGTH_MAX,
   type StateChange,
   type StateLimits,
@@ -22,10 +23,13 @@ import {
 /** The database writes some text to a log of its work, which nobody reads; it is emptied after this much. */
 const TEXT_LOG_INTERVAL_BYTES = 64 * 1024 * 1024;
 
+/** What is kept of them: not the records, whose values are plain text. */
+type Opened = Omit<OpenRecords, "records">;
+
 export class RecordStore implements StateStore {
   readonly #options: RecordsOptions;
   /** Undefined after a failure, and when closed. */
-  #open: OpenRecords | undefined;
+  #open: Opened | undefined;
   /** What the total can be when it is opened again. */
   #expected: readonly Total[] = [];
   /** What was read when it was opened, until it is asked for or changes. */
@@ -33,16 +37,18 @@ export class RecordStore implements StateStore {
   /** The last call; the next one begins when it has ended. */
   #last: Promise<unknown> = Promise.resolve();
   #syncTimer: Timer | undefined;
-  /** The sync that runs. */
-  #syncing: Promise<void> = Promise.resolve();
+  /** The sync that runs: one at a time, as each takes threads from the process while the disk hangs. */
+  #syncing: Promise<void> | undefined;
+  /** Something was written since the last sync began. */
+  #isUnsynced = false;
   #isSyncFailed = false;
   #sinceTextLogBytes = 0;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
-  constructor(options: RecordsOptions, open: OpenRecords) {
+  constructor(options: RecordsOptions, { records, ...open }: OpenRecords) {
     this.#options = options;
     this.#open = open;
-    this.#unread = open.records;
+    this.#unread = records;
   }
 
   readAll(): Promise<readonly StateRecord[]> {
@@ -52,8 +58,7 @@ export class RecordStore implements StateStore {
       if (unread !== undefined) return unread;
       // Read as at a start: nothing of it is kept in memory.
       await this.#release();
-      const { records } = await this.#usable();
-      return records;
+      return await this.#reopen();
     });
   }
 
@@ -66,18 +71,24 @@ export class RecordStore implements StateStore {
   }
 
   close(): Promise<void> {
-    if (this.#isClosed) return this.#last.then(() => undefined);
-    this.#isClosed = true;
-    this.#syncTimer?.cancel();
-    return this.#afterLast(async () => {
-      if (this.#syncTimer !== undefined) await this.#sync();
-      await this.#release();
+    this.#closing ??= new Promise((resolve) => {
+      this.#syncTimer?.cancel();
+      const timer = this.#options.clock.after(CLOSE_MS_MAX, resolve);
+      void this.#afterLast(async () => {
+        await this.#syncing;
+        if (this.#isUnsynced) await this.#sync();
+        await this.#release();
+        timer.cancel();
+        resolve();
+      });
     });
+    return this.#closing;
   }
 
   #afterLast<T>(call: () => Promise<T>): Promise<T> {
     const result = this.#last.then(call);
-    this.#last = result.catch(() => undefined); // the caller has it
+    const ended = (): void => undefined; // the caller has the result
+    this.#last = result.then(ended, ended);
     return result;
   }
 
@@ -107,19 +118,26 @@ export class RecordStore implements StateStore {
       throw this.#unwritable(error);
     }
     this.#sinceTextLogBytes += operations.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
-    if (!this.#isClosed) this.#syncTimer ??= this.#options.clock.after(SYNC_DELAY_MS, () => void this.#sync());
+    this.#isUnsynced = true;
+    this.#syncLater();
   }
 
   /** The open database; opened again after a failure. */
-  async #usable(): Promise<OpenRecords> {
+  async #usable(): Promise<Opened> {
     if (this.#isSyncFailed) await this.#release();
-    if (this.#open !== undefined) return this.#open;
-    if (this.#isClosed) throw new NodeError("state-unwritable", "the state is closed");
-    const open = await openRecords(this.#options, this.#expected).catch((error: unknown) => {
+    if (this.#open === undefined) await this.#reopen();
+    // There now, or the call above has thrown.
+    return this.#open!;
+  }
+
+  /** Resolves with all records. */
+  async #reopen(): Promise<readonly StateRecord[]> {
+    if (this.#closing !== undefined) throw new NodeError("state-unwritable", "the state is closed");
+    const { records, ...open } = await openRecords(this.#options, this.#expected).catch((error: unknown) => {
       throw this.#unwritable(error);
     });
     this.#open = open;
-    if (open.setAside === undefined) return open;
+    if (open.setAside === undefined) return records;
     const message = `the state could not be read after a failed write, and was moved to ${open.setAside.path}`;
     throw new NodeError("state-damaged", message);
   }
@@ -133,24 +151,34 @@ export class RecordStore implements StateStore {
     await open?.database.close();
   }
 
+  #syncLater(): void {
+    if (this.#closing !== undefined || this.#syncing !== undefined) return;
+    this.#syncTimer ??= this.#options.clock.after(SYNC_DELAY_MS, () => void this.#sync());
+  }
+
   /** Beside the calls of the store. Never rejects: the next write opens the database again, and says what is wrong. */
   #sync(): Promise<void> {
     this.#syncTimer = undefined;
-    this.#syncing = this.#syncNow(this.#open);
+    this.#isUnsynced = false;
+    this.#syncing = this.#syncNow(this.#open).then(() => {
+      this.#syncing = undefined;
+      if (this.#isUnsynced) this.#syncLater();
+    });
     return this.#syncing;
   }
 
-  async #syncNow(open: OpenRecords | undefined): Promise<void> {
+  async #syncNow(open: Opened | undefined): Promise<void> {
     if (open === undefined) return;
+    const folder = recordsFolder(this.#options.path);
     try {
-      await open.database.write([{ key: "!synced", value: new Uint8Array() }], { isSynced: true });
+      await this.#options.syncLogs(folder);
     } catch {
       this.#isSyncFailed = this.#open === open;
     }
     if (this.#sinceTextLogBytes < TEXT_LOG_INTERVAL_BYTES) return;
     this.#sinceTextLogBytes = 0;
     // Not on every system; it is small.
-    await truncate(join(this.#options.path, "records", "LOG")).catch(() => undefined);
+    await truncate(join(folder, "LOG")).catch(() => undefined);
   }
 
   #unwritable(error: unknown): NodeError {

@@ -8,10 +8,14 @@ import type { Secret } from "../config/keys/secret.ts";
 import type { Random } from "../lib/random.ts";
 
 const KEY_BYTES = 32;
-const FILE_NAME = "key";
 /** Some 50 ms once: a configured text may be easier to guess than random bytes. */
 const SCRYPT_COST = 2 ** 15;
 const SCRYPT_MEMORY_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Where the key is if none is configured. */
+export function keyFile(path: string): string {
+  return join(path, "key");
+}
 
 export interface StateKeyOptions {
   /** The state's folder. */
@@ -24,14 +28,14 @@ export interface StateKeyOptions {
 /** The key of an existing database with that salt; undefined when there is none. Throws what the file system throws. */
 export async function readStateKey({ path, key }: StateKeyOptions, salt: Uint8Array): Promise<Uint8Array | undefined> {
   if (key !== undefined) return await derivedKey(key, salt);
-  return await readKeyFile(join(path, FILE_NAME));
+  return await readKeyFile(keyFile(path));
 }
 
 /** The key for a new database. Throws what the file system throws. */
 export async function makeStateKey(options: StateKeyOptions, salt: Uint8Array): Promise<Uint8Array> {
   const existing = await readStateKey(options, salt);
   if (existing !== undefined) return existing;
-  const file = join(options.path, FILE_NAME);
+  const file = keyFile(options.path);
   // A file that holds no key may be a damaged one, and stays for the operator.
   await rename(file, `${file}.broken`).catch(() => undefined);
   const made = options.random.bytes(KEY_BYTES);

@@ -4,7 +4,8 @@
 
 /**
  * The version of the stored state. Raise it with any change of the records' content that an older node would misread: a
- * node that finds a newer version puts it aside and starts empty.
+ * node that finds a newer version puts it aside and starts empty. An older one must stay readable: `parseVersion` in
+ * open-records.ts takes it for damaged until it is taught otherwise.
  */
 export const STATE_VERSION = 1;
 
@@ -27,6 +28,8 @@ export const STATE_LIMITS: StateLimits = {
 export const KEY_LENGTH_MAX = 500;
 /** After this time a write that was acknowledged survives a loss of power, too. */
 export const SYNC_DELAY_MS = 1000;
+/** Closing waits no longer for a disk that hangs. */
+export const CLOSE_MS_MAX = 2000;
 
 /** A stored text by its key. Keys are not encrypted: they may hold ids, and no secrets. */
 export interface StateRecord {
@@ -67,7 +70,10 @@ export interface StateStore {
    *   - "state-full": the changes exceed a bound of the store. Nothing is written, and the store works.
    */
   write(changes: readonly StateChange[]): Promise<void>;
-  /** Syncs, and releases the folder. Later calls reject with "state-unwritable". May be called more than once. */
+  /**
+   * Syncs, and releases the folder, for at most `CLOSE_MS_MAX`: what a hanging disk has not done then goes on. Later calls
+   * reject with "state-unwritable". May be called more than once; does not reject.
+   */
   close(): Promise<void>;
 }
 

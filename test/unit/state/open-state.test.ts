@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, truncate, writeFil
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Secret } from "../../../src/config/keys/secret.ts";
-import { DatabaseError, openLevel } from "../../../src/state/database.ts";
+import { type Database, missing, type OpenDatabase, openLevel } from "../../../src/state/database.ts";
 import type { StateRecord } from "../../../src/state/state-store.ts";
 import { StateFolder } from "../../support/state-folder.ts";
 import { type StateProcess, StateProgram } from "../../support/state-process.ts";
@@ -29,6 +29,16 @@ describe("a folder of the state", () => {
     );
     expect(modes).toEqual([0o700, 0o700, 0o600, 0o600]);
     expect((await readFile(join(folder.path, "key"))).length).toBe(32);
+    expect(folder.lines).toEqual([]);
+  });
+
+  test("modes that let others in are tightened, also those of a copy from a backup", async () => {
+    await folder.fill(RECORDS);
+    const paths = ["", "records", "key"].map((name) => join(folder.path, name));
+    await Promise.all(paths.map((path) => chmod(path, 0o777)));
+    expect((await folder.find()).records).toEqual(RECORDS);
+    const modes = await Promise.all(paths.map(async (path) => (await stat(path)).mode & 0o777));
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
     expect(folder.lines).toEqual([]);
   });
 
@@ -156,6 +166,28 @@ describe("state that cannot be used", () => {
     await expectSetAside("damaged");
   });
 
+  test("records are decrypted while they are read: a damaged one ends the reading", async () => {
+    const database = await openLevel(join(folder.path, "records"));
+    await database.write([{ key: "rplayer/12", value: Buffer.alloc(100) }], { isSynced: true });
+    await database.close();
+    const read: string[] = [];
+    // Entries one by one.
+    const openDatabase: OpenDatabase = async (path) => {
+      const level = await openLevel(path);
+      async function* entries(): ReturnType<Database["entries"]> {
+        for await (const some of level.entries()) {
+          for (const entry of some) {
+            read.push(entry[0]);
+            yield [entry];
+          }
+        }
+      }
+      return { entries, write: (...args) => level.write(...args), close: () => level.close() };
+    };
+    expect(await folder.find({ openDatabase })).toMatchObject({ records: [], setAside: { reason: "damaged" } });
+    expect(read).toEqual(["!total", "!version", "rplayer/10", "rplayer/11", "rplayer/12"]);
+  });
+
   test("without its key file all of it is set aside, and a new key is made", async () => {
     await rm(join(folder.path, "key"));
     await expectSetAside("other-key");
@@ -167,15 +199,22 @@ describe("state that cannot be used", () => {
     expect(await readFile(join(folder.path, "key.broken"), "utf8")).toBe("short");
   });
 
-  test("the last three sets of files that could not be used are kept", async () => {
-    const paths: string[] = [];
+  test("without any of its records, which an operator may remove, it starts empty and says nothing", async () => {
+    await rm(join(folder.path, "records"), { recursive: true });
+    expect(await folder.find()).toEqual({ records: [], setAside: undefined });
+    expect(folder.lines).toEqual([]);
+  });
+
+  test("the last three sets of files that could not be used are kept, and every copy of the operator", async () => {
+    const paths = ["records-2026-11-20"];
+    await mkdir(join(folder.path, "records-2026-11-20"));
     for (let round = 0; round < 5; round++) {
       folder.clock.advance(60_000);
       await rm(await file("CURRENT"));
       paths.push(basename((await folder.find()).setAside?.path ?? ""));
     }
     const names = (await readdir(folder.path)).filter((name) => name.startsWith("records-"));
-    expect(names.toSorted()).toEqual(paths.slice(2));
+    expect(names.toSorted()).toEqual([paths[0], ...paths.slice(3)]);
   });
 });
 
@@ -206,11 +245,13 @@ describe("a folder in which nothing can be stored", () => {
     expect((await folder.find()).records).toEqual(RECORDS);
   });
 
-  test("a database that cannot be loaded is off, and the reason says what to install", async () => {
-    const openDatabase = () => Promise.reject(new DatabaseError("missing", "the package cannot be loaded"));
-    expect(await folder.open({ openDatabase })).toEqual({
+  test.each([
+    [{ code: "ERR_MODULE_NOT_FOUND" }, "is not installed (`npm install classic-level` in the node's folder)"],
+    [{ message: "No native build was found\nmore" }, "cannot be loaded: No native build was found"],
+  ])("a database that does not load (%j) is off, with the reason", async (cause, reason) => {
+    expect(await folder.open({ openDatabase: () => Promise.reject(missing(cause)) })).toEqual({
       kind: "off",
-      reason: expect.stringContaining("npm install classic-level"),
+      reason: `the optional package classic-level ${reason}`,
     });
   });
 });

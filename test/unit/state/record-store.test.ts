@@ -1,22 +1,53 @@
 import { cp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SYNC_DELAY_MS } from "../../../src/state/state-store.ts";
+import { CLOSE_MS_MAX, SYNC_DELAY_MS } from "../../../src/state/state-store.ts";
 import { FaultyLevel } from "../../support/faulty-level.ts";
 import { StateFolder } from "../../support/state-folder.ts";
 
+/** Syncs of the store's logs. */
+class Syncs {
+  /** What the next ones wait for, and end with. */
+  outcome: Promise<void> = Promise.resolve();
+  readonly folders: string[] = [];
+  /** Ends those that hang. */
+  release = (): void => undefined;
+
+  readonly sync = (path: string): Promise<void> => {
+    this.folders.push(path);
+    return this.outcome;
+  };
+
+  hang(): void {
+    this.outcome = new Promise((resolve) => {
+      this.release = resolve;
+    });
+  }
+
+  get count(): number {
+    return this.folders.length;
+  }
+}
+
 let folder: StateFolder;
 let level: FaultyLevel;
+let syncs: Syncs;
 
 beforeEach(async () => {
   folder = await StateFolder.create();
   level = new FaultyLevel();
+  syncs = new Syncs();
 });
 
-afterEach(() => folder.close());
+afterEach(() => {
+  syncs.release();
+  return folder.close();
+});
 
 function openStore() {
-  return folder.store({ openDatabase: level.open });
+  return folder.store({ openDatabase: level.open, syncLogs: syncs.sync });
 }
 
 describe("writing", () => {
@@ -72,32 +103,88 @@ describe("writing", () => {
   });
 });
 
+describe("memory", () => {
+  test("records are released when they have been read", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
+    await folder.fill([{ key: "a", value: "1" }]);
+    const store = await openStore();
+    const read = async () => new WeakRef(await store.readAll());
+    const records = await read();
+    await new Promise(setImmediate);
+    collect();
+    expect(records.deref()).toBeUndefined();
+  });
+});
+
 describe("the disk", () => {
   test("a write is followed by one sync, a second after the first write that it covers", async () => {
     const store = await openStore();
-    const before = level.syncCount;
     await store.write([{ key: "a", value: "1" }]);
     folder.clock.advance(SYNC_DELAY_MS - 1);
     await store.write([{ key: "a", value: "2" }]);
-    expect(level.syncCount).toBe(before);
+    expect(syncs.count).toBe(0);
     folder.clock.advance(1);
-    expect(level.syncCount).toBe(before + 1);
+    expect(syncs.folders).toEqual([join(folder.path, "records")]);
     folder.clock.advance(10 * SYNC_DELAY_MS);
-    expect(level.syncCount).toBe(before + 1);
+    await store.readAll();
+    expect(syncs.count).toBe(1);
     await store.write([{ key: "a", value: "3" }]);
     folder.clock.advance(SYNC_DELAY_MS);
-    expect(level.syncCount).toBe(before + 2);
+    expect(syncs.count).toBe(2);
   });
 
-  test("closing syncs what is not synced yet", async () => {
+  test("writes do not wait for a sync, and the next sync begins a second after it", async () => {
     const store = await openStore();
-    const before = level.syncCount;
     await store.write([{ key: "a", value: "1" }]);
+    syncs.hang();
+    folder.clock.advance(SYNC_DELAY_MS);
+    for (const value of ["2", "3"]) {
+      await store.write([{ key: "a", value }]);
+      folder.clock.advance(10 * SYNC_DELAY_MS);
+    }
+    expect(syncs.count).toBe(1);
+    syncs.release();
+    await new Promise(setImmediate);
+    folder.clock.advance(SYNC_DELAY_MS - 1);
+    expect(syncs.count).toBe(1);
+    folder.clock.advance(1);
+    expect(syncs.count).toBe(2);
+  });
+
+  test("a new database is on disk before anything is written to it", async () => {
+    await openStore();
+    expect(level.syncCount).toBe(1);
+  });
+
+  test("closing syncs what is not synced yet, also a write that is still under way", async () => {
+    const store = await openStore();
+    const write = store.write([{ key: "a", value: "1" }]);
     await store.close();
     await store.close();
-    expect(level.syncCount).toBe(before + 1);
+    await write;
+    expect(syncs.count).toBe(1);
     expect(folder.clock.pendingCount).toBe(0);
     await expect(store.write([{ key: "a", value: "2" }])).rejects.toMatchObject({ code: "state-unwritable" });
+  });
+
+  test("closing waits two seconds for a disk that hangs, and releases the folder when it no longer does", async () => {
+    const store = await openStore();
+    await store.write([{ key: "a", value: "1" }]);
+    syncs.hang();
+    let isClosed = false;
+    const closed = store.close().then(() => {
+      isClosed = true;
+    });
+    folder.clock.advance(CLOSE_MS_MAX - 1);
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    folder.clock.advance(1);
+    await closed;
+    await expect(folder.open()).rejects.toMatchObject({ code: "state-in-use" });
+    syncs.release();
+    await expect(store.readAll()).rejects.toMatchObject({ code: "state-unwritable" });
+    expect((await folder.find()).records).toEqual([{ key: "a", value: "1" }]);
   });
 
   test.each(["lost", "written"] as const)(
@@ -151,10 +238,11 @@ describe("the disk", () => {
   test("a failed sync is noticed by the next write, which opens the files again", async () => {
     const store = await openStore();
     await store.write([{ key: "a", value: "1" }]);
-    level.fault = "lost";
+    syncs.outcome = Promise.reject(new Error("EIO"));
     folder.clock.advance(SYNC_DELAY_MS);
-    level.fault = "none";
-    await expect.poll(() => store.write([{ key: "b", value: "2" }]).then(() => level.openCount)).toBe(2);
+    await syncs.outcome.catch(() => undefined);
+    await store.write([{ key: "b", value: "2" }]);
+    expect(level.openCount).toBe(2);
     expect(await store.readAll()).toHaveLength(2);
   });
 
