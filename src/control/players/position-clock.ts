@@ -22,7 +22,7 @@ interface ClockReport {
 }
 
 export class PositionClock {
-  /** Where the track ends, Infinity for streams. */
+  /** Where the track ends, Infinity where that is not known. */
   readonly #lengthMs: number;
   /** Where it will be ended, Infinity for its own end. */
   #endMs = Number.POSITIVE_INFINITY;
@@ -35,9 +35,9 @@ export class PositionClock {
   /** It runs on without reports. */
   #isAssumed = false;
 
-  /** Stands still at `startMs` until the first report. */
+  /** Stands still at `startMs` until the first report. A length of 0 or less counts as unknown. */
   constructor(startMs: number, lengthMs: number) {
-    this.#lengthMs = lengthMs;
+    this.#lengthMs = lengthMs > 0 ? lengthMs : Number.POSITIVE_INFINITY;
     this.#positionMs = startMs;
   }
 

@@ -190,10 +190,13 @@ describe("a restored track that is over by now", () => {
     expect([types().at(-1), events()]).toEqual(["play", []]);
   });
 
-  test("a track whose length is 0 is not over", () => {
-    player.restore(snapshotOf({ track: buildTrack({ length: 0 }), positionMs: 0 }));
-    void player.begin();
-    expect(types().at(-1)).toBe("play");
+  test.each([0, -1_000_000])("a track whose length is %i is not over, wherever it is", (length) => {
+    expect(startedMs(snapshotOf({ track: buildTrack({ length }), positionMs: 90_000 }))).toBe(93_000);
+    expect([player.snapshot().track?.positionMs, player.toJson().state.position, events()]).toEqual([
+      93_000,
+      93_000,
+      [],
+    ]);
   });
 });
 
