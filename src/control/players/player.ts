@@ -43,8 +43,8 @@ import { voiceRegion } from "./voice-region.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
-/** How long `begin` waits for the voice connection. */
-const BEGIN_MS_MAX = 10_000;
+/** How long `begin` waits for the voice connection: one that takes longer takes no processor time meanwhile. */
+const BEGIN_MS_MAX = 2000;
 /** A track that stalls on and on is a change this often: reports that move it are gathered for so long. */
 const MOVES_MS = 1000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
@@ -266,6 +266,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   async begin(): Promise<void> {
+    if (this.#isHeld) this.#voice.bePatient();
     this.#endHold();
     await this.#voice.untilOpened(BEGIN_MS_MAX);
   }
