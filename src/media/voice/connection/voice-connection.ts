@@ -326,7 +326,7 @@ export class VoiceConnection implements Voice {
     const backoffMs = isPatient
       ? (PATIENT_BACKOFF_MS[connectFailures] ?? PATIENT_BACKOFF_MS_MAX)
       : CONNECT_BACKOFF_MS[connectFailures];
-    if (backoffMs === undefined || !isTransient(cause)) {
+    if (backoffMs === undefined || !isTransient(cause, state.target)) {
       this.#giveUp({ code, reason, isByRemote }, cause);
       return;
     }
@@ -471,11 +471,13 @@ export class VoiceConnection implements Voice {
 }
 
 /** Refused connections, server errors and lost networks pass; names that do not exist and refused addresses do not. */
-function isTransient(cause: unknown): boolean {
+function isTransient(cause: unknown, { isPatient }: Pick<Target, "isPatient">): boolean {
   if (cause instanceof NodeError) return false;
   if (!(cause instanceof Error)) return true;
   const isUnknownName = "code" in cause && cause.code === "ENOTFOUND";
-  return !isUnknownName && !/^Unexpected server response: [34]/.test(cause.message);
+  // After a restart many connect at once.
+  const finalStatus = isPatient ? /^Unexpected server response: (?!408|429)[34]/ : /^Unexpected server response: [34]/;
+  return !isUnknownName && !finalStatus.test(cause.message);
 }
 
 function describe({ code, reason }: VoiceClose, cause: unknown): string {

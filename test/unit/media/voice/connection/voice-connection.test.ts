@@ -251,6 +251,8 @@ describe("connecting", () => {
     });
 
     test.each([
+      [408, true],
+      [429, true],
       [503, true],
       [403, false],
       [404, false],
