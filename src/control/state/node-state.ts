@@ -69,7 +69,7 @@ export class NodeState {
    * be read is set aside whole. Never rejects.
    */
   async restore(
-    options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">,
+    options: Omit<RestoreOptions, "clock" | "logger">,
     onSession: (session: Session) => void,
   ): Promise<void> {
     const recording = this.#recording;
@@ -93,7 +93,7 @@ export class NodeState {
   async begin(): Promise<void> {
     const players = this.#held;
     this.#held = [];
-    await beginPlayers(players, this.#stopping.signal);
+    await beginPlayers(players, { clock: this.#options.clock, signal: this.#stopping.signal });
   }
 
   report(): StateReport {

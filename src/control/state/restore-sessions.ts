@@ -2,6 +2,7 @@
 // at the start.
 
 import { NodeError } from "../../errors.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
@@ -23,6 +24,11 @@ export interface RestoreOptions {
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   /** Whether the key of that name still exists. */
   readonly isKnownOwner: (owner: string) => boolean;
+  /**
+   * Without those that the configuration has switched off, or that the key of that name (undefined: the password) may not
+   * use; the same object when all may be used.
+   */
+  readonly allowedFilters: (owner: string | undefined, filters: FilterSettings) => FilterSettings;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -47,9 +53,13 @@ export function restoreSessions(stored: readonly StoredSession[], options: Resto
     else lost.push(...entry.keys);
   }
   const players: RestoredPlayer[] = [];
+  let cutCount = 0;
   for (const { entry, session } of opened) {
     if (!session?.isWaiting) continue;
-    for (const { guildId, intent } of entry.players) {
+    for (const { guildId, intent: wanted } of entry.players) {
+      const filters = options.allowedFilters(session.owner, wanted.filters);
+      if (filters !== wanted.filters) cutCount++;
+      const intent = { ...wanted, filters };
       const player = restorePlayer(session, { guildId, intent });
       if (player === undefined) lost.push(recordKey.player(session.id, guildId), recordKey.track(session.id, guildId));
       else players.push({ player, isSounding: isSounding(intent) });
@@ -58,6 +68,10 @@ export function restoreSessions(stored: readonly StoredSession[], options: Resto
   const count = opened.reduce((sum, { entry }) => sum + entry.players.length, 0);
   if (players.length < count)
     options.logger.warn("state: not all players were restored", { restored: players.length, stored: count });
+  if (cutCount > 0)
+    options.logger.warn("state: players were restored without filters that are not allowed any more", {
+      players: cutCount,
+    });
   const ordered = [...players.filter((one) => one.isSounding), ...players.filter((one) => !one.isSounding)];
   return {
     sessions,
@@ -120,11 +134,20 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
   }
 }
 
-/** Begins them in order, some at a time; resolves when the last has begun, or when `signal` is aborted. */
-export async function beginPlayers(players: readonly SessionPlayer[], signal: AbortSignal): Promise<void> {
+interface BeginOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Begins them in order, some at a time, with other work of the thread in between; resolves when the last has begun, or
+ * when `signal` is aborted.
+ */
+export async function beginPlayers(players: readonly SessionPlayer[], { clock, signal }: BeginOptions): Promise<void> {
   const left = players.values();
   const beginOneByOne = async (): Promise<void> => {
     for (const player of left) {
+      await new Promise<void>((resolve) => clock.after(0, resolve));
       if (signal.aborted) return;
       await player.begin();
     }
