@@ -10,6 +10,7 @@ import { keyOf, ownerOf } from "./control/access/account.ts";
 import { allowedSources } from "./control/access/identity.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
+import { allowedFilters } from "./control/api/filter-settings.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
@@ -301,7 +302,12 @@ async function buildParts(
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
   const restoreState = () =>
     state.restore(
-      { sessions, dialectOf: (version) => api.dialectOf(version), isKnownOwner: (owner) => keys.has(owner) },
+      {
+        sessions,
+        dialectOf: (version) => api.dialectOf(version),
+        isKnownOwner: (owner) => keys.has(owner),
+        allowedFilters: (owner, filters) => allowedFilters(filters, { disabledFilters, limits: keys.limitsOf(owner) }),
+      },
       (session) => lyricsSubscriptions.restore(session),
     );
   const build = await readBuildInfo();

@@ -29,8 +29,8 @@ export type LinkId = number;
 
 /** Volume of a new player, percent: audio stays unchanged. Both sides start with it. */
 export const VOLUME_DEFAULT = 100;
-/** How long a voice connection that nobody waits for is tried to be opened. */
-export const VOICE_PATIENCE_MS_MAX = 3_600_000;
+/** How long a voice connection is tried to be opened that a player had before the process was restarted. */
+export const VOICE_PATIENCE_MS_MAX = 120_000;
 
 /** A filter of a plugin. */
 export interface FilterModule {
@@ -144,9 +144,8 @@ export type WorkerCommand =
    * the connection is closed. Answered by a `reply` when the gateway's WebSocket is open (value: { isConnected: true
    * }), or with an error when it could not be opened; after that error the connection is gone and reports nothing more.
    *
-   * `isAwaited`: a client waits for the answer, which comes within the time of the settings. Otherwise, after a loss of a
-   * worker or of the process, failures that may pass are not given up for VOICE_PATIENCE_MS_MAX. Sent again with the same
-   * credentials, it replaces the one before, which gets the same answer.
+   * `isPatient`: the player has been restored, and failures that may pass are not given up for VOICE_PATIENCE_MS_MAX.
+   * Default: they are after three attempts, or the time of the settings.
    */
   | {
       readonly type: "connectVoice";
@@ -154,7 +153,7 @@ export type WorkerCommand =
       readonly requestId: number;
       readonly voiceId: VoiceId;
       readonly credentials: VoiceCredentials;
-      readonly isAwaited: boolean;
+      readonly isPatient?: boolean | undefined;
     }
   /**
    * Hands the audio of a playing player over to another worker, which has the other end of `port`: this worker keeps

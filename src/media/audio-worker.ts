@@ -191,8 +191,8 @@ export class AudioWorker {
         this.#options.answer(command, this.#destroy(player));
         return;
       case "connectVoice": {
-        const { voiceId, credentials, isAwaited } = command;
-        const work = player.connectVoice(voiceId, credentials, { isAwaited });
+        const { voiceId, credentials, isPatient } = command;
+        const work = player.connectVoice(voiceId, credentials, { isPatient });
         this.#options.answer(
           command,
           work.then(() => ({ isConnected: true as const })),

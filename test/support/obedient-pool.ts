@@ -103,10 +103,7 @@ export function start(script: "obedient" | "mute" | "broken", count = 1, { route
 export function orderOf(player: FakePooledPlayer, endpoint: string): Promise<unknown> {
   const credentials = { token: "", endpoint, sessionId: "", channelId: undefined };
   if (player.handle === undefined) throw new Error("the player has no worker");
-  return player.handle.request(
-    { type: "connectVoice", voiceId: 1, credentials, isAwaited: true },
-    { timeoutMs: 60_000 },
-  );
+  return player.handle.request({ type: "connectVoice", voiceId: 1, credentials }, { timeoutMs: 60_000 });
 }
 
 export function attach(): FakePooledPlayer {

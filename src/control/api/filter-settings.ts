@@ -14,6 +14,7 @@ import {
 } from "../../filters/filter-settings.ts";
 import { FILTER_TABLE } from "../../filters/filter-table.ts";
 import type { ModuleFilters } from "../../filters/module-filters.ts";
+import type { Limits } from "../access/identity.ts";
 import { type FiltersBody, moduleFilterBody } from "../protocol/filter-schemas.ts";
 import { ApiError } from "./api-error.ts";
 import { checkFilters } from "./filter-ranges.ts";
@@ -48,6 +49,28 @@ export function filtersIn(body: FiltersBody, moduleFilters = NO_FILTERS): readon
     .map(([name]) => name)
     .filter((name) => SWITCHED_PLUGIN_FILTERS.has(name) || moduleFilters.find(name) !== undefined);
   return [...PROTOCOL_FILTER_NAMES.filter((name) => body[name] !== undefined), ...new Set(names)];
+}
+
+/** Which filters may be used, by their names in `filtersIn`. */
+interface FilterBounds {
+  readonly disabledFilters: ReadonlySet<string>;
+  readonly limits: Pick<Limits, "filters">;
+}
+
+/** Checked settings without the filters that may not be used; the same object when all may. */
+export function allowedFilters<Filters extends object>(filters: Filters, bounds: FilterBounds): Filters {
+  const { disabledFilters, limits } = bounds;
+  const before = Object.entries(filters);
+  const after = before.flatMap(([name, settings]) => {
+    if (name === "pluginFilters" || name === "lavalink-filter-plugin") {
+      const allowed = allowedFilters(settings, bounds);
+      return isEmpty(allowed) ? [] : [[name, allowed] as const];
+    }
+    return disabledFilters.has(name) || limits.filters?.has(name) === false ? [] : [[name, settings] as const];
+  });
+  const isSame =
+    after.length === before.length && after.every(([, settings], index) => settings === before[index]?.[1]);
+  return isSame ? filters : (Object.fromEntries(after) as Filters); // every member may be absent
 }
 
 /** Every present filter with all members, as it is stored and echoed. Throws a 400 that names field and range. */

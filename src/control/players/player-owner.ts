@@ -31,8 +31,9 @@ export interface PlayerOwner {
   readonly isHeld?: boolean | undefined;
   /**
    * What the player's `snapshot` gives has changed other than by the regular progress of its track: by an update, an end,
-   * a jump of the position or a change of its rate. Several calls may come for one change, none once it is being
-   * destroyed. Called synchronously: must be cheap and must not throw. Default: nobody is told.
+   * a jump of the position or a change of its rate. Synchronous for updates and ends; jumps and changes of the rate that
+   * its worker reports are gathered for a second. Several calls may come for one change, none once it is being destroyed.
+   * Must be cheap and must not throw. Default: nobody is told.
    */
   readonly onChanged?: (() => void) | undefined;
 }

@@ -12,7 +12,7 @@ import type { PlayerEvent, WorkerHandle } from "../workers/worker-handle.ts";
 import type { IntentHolder } from "./player-intent.ts";
 import { connectionOf, type OpeningResult, type VoiceLinkState, voiceToJson } from "./voice-link-state.ts";
 
-/** The worker itself bounds how long it tries; this is for one that never says, beyond its time without a client. */
+/** The worker itself bounds how long it tries; this is for one that never says, beyond its patience. */
 const OPENING_MS_MAX = 120_000;
 /**
  * The worker tries for the same time that an update waits, and its word that this was in vain takes a moment to come.
@@ -38,6 +38,8 @@ export class PlayerVoice {
   #voiceCount = 0;
   /** True while an update waits for the connection: a failure is then its answer and no event. */
   #isAwaited = false;
+  /** Restored credentials wait for the player's first worker. */
+  #isPatient = false;
 
   constructor(options: PlayerVoiceOptions) {
     this.#options = options;
@@ -56,11 +58,11 @@ export class PlayerVoice {
    * being tried after the time an update may wait; rejects with `voice-connect-failed`.
    */
   async connect(credentials: VoiceCredentials, handle: WorkerHandle | undefined): Promise<void> {
+    this.#isPatient = false;
     const { voice } = this.#options.intent.value;
     const isSame = voice !== undefined && areSameCredentials(voice.credentials, credentials);
     if (isSame && this.#link.kind === "open") return;
     if (!(isSame && this.#link.kind === "connecting")) this.#replace(credentials, handle);
-    else if (!this.#link.isAwaited && handle !== undefined) this.#open(credentials, handle, { isAwaited: true });
     if (this.#link.kind !== "connecting") return;
     this.#isAwaited = true;
     const result = await this.#atMost(this.#link.opening, this.#options.connectTimeoutMs + ANSWER_MS_MAX);
@@ -68,6 +70,11 @@ export class PlayerVoice {
     if (result?.kind === "failed") {
       throw new NodeError("voice-connect-failed", FAILURE_MESSAGE, { cause: result.error });
     }
+  }
+
+  /** The next worker connects with restored credentials: failures that may pass are not given up for a while. */
+  bePatient(): void {
+    this.#isPatient = true;
   }
 
   /** Resolves when no connection is being opened any more, after `limitMs` at the latest. */
@@ -82,7 +89,8 @@ export class PlayerVoice {
 
   onWorkerAssigned(handle: WorkerHandle): void {
     const credentials = this.#pending;
-    if (credentials !== undefined) this.#open(credentials, handle, { isAwaited: false });
+    if (credentials !== undefined) this.#open(credentials, handle, { isPatient: this.#isPatient });
+    this.#isPatient = false;
   }
 
   /** Sends nothing to the client: the connection is re-established automatically. */
@@ -119,7 +127,7 @@ export class PlayerVoice {
 
   #replace(credentials: VoiceCredentials, handle: WorkerHandle | undefined): void {
     this.#leave(credentials);
-    if (handle !== undefined) this.#open(credentials, handle, { isAwaited: true });
+    if (handle !== undefined) this.#open(credentials, handle);
   }
 
   /** An open connection that is given up on this side counts as closed normally, at once. */
@@ -140,16 +148,16 @@ export class PlayerVoice {
   #open(
     credentials: VoiceCredentials,
     handle: WorkerHandle,
-    { isAwaited }: Pick<Extract<VoiceLinkState, { kind: "connecting" }>, "isAwaited">,
+    { isPatient }: { readonly isPatient: boolean } = { isPatient: false },
   ): void {
     const voiceId = ++this.#voiceCount;
-    const timeoutMs = isAwaited ? OPENING_MS_MAX : VOICE_PATIENCE_MS_MAX + OPENING_MS_MAX;
-    const request = handle.request({ type: "connectVoice", voiceId, credentials, isAwaited }, { timeoutMs });
+    const timeoutMs = isPatient ? VOICE_PATIENCE_MS_MAX + OPENING_MS_MAX : OPENING_MS_MAX;
+    const request = handle.request({ type: "connectVoice", voiceId, credentials, isPatient }, { timeoutMs });
     const opening = request.then(
       () => this.#onOpened(voiceId),
       (error: unknown) => this.#onFailed(voiceId, error),
     );
-    this.#link = { kind: "connecting", voiceId, opening, isAwaited };
+    this.#link = { kind: "connecting", voiceId, opening };
   }
 
   #onOpened(voiceId: number): OpeningResult {

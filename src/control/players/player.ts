@@ -11,7 +11,7 @@ import type { FrameMinute, PlayerReport } from "../../bridge/worker-report.ts";
 import { NodeError } from "../../errors.ts";
 import { activeFilterNames, moduleFiltersIn, withoutModuleFilter } from "../../filters/filter-settings.ts";
 import { FILTER_FAULTS, type FilterFaultReport } from "../../filters/module-filters.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Owner } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 import { ownerOf } from "../access/account.ts";
@@ -43,8 +43,10 @@ import { voiceRegion } from "./voice-region.ts";
 
 /** How long DELETE waits for the worker to have closed the voice connection. */
 const DESTROY_TIMEOUT_MS = 1000;
-/** How long `begin` waits for the voice connection. */
-const BEGIN_MS_MAX = 10_000;
+/** How long `begin` waits for the voice connection: one that takes longer takes no processor time meanwhile. */
+const BEGIN_MS_MAX = 2000;
+/** A track that stalls on and on is a change this often: reports that move it are gathered for so long. */
+const MOVES_MS = 1000;
 /** The worker reports a minute once it is over; the one asked for is the last or the one before. */
 const FRAME_MINUTES_MAX = 2;
 
@@ -84,6 +86,8 @@ export class Player implements PooledPlayer, UpdateTarget {
   #destroyed: Promise<void> | undefined;
   #isHeld: boolean;
   #handle: WorkerHandle | undefined;
+  /** Reports of its worker have moved the track since the last change that was announced for them. */
+  #movesTimer: Timer | undefined;
   /** A track has been admitted and starts as soon as its update has been applied. */
   #isStarting = false;
   #frameMinutes: FrameMinute[] = [];
@@ -125,7 +129,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       worker: () => this.#handle,
       isolate: () => options.workers.isolate(this),
       onLoaded: () => options.updateTimer.start(this),
-      onMoved: () => this.#onChanged(),
+      onMoved: () => this.#onMoved(),
       onEnded: () => this.#onTrackEnded(),
       sendEvent: (event) => this.#sendEvent(event),
       onTrackEvent: options.onTrackEvent,
@@ -262,6 +266,7 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   async begin(): Promise<void> {
+    if (this.#isHeld) this.#voice.bePatient();
     this.#endHold();
     await this.#voice.untilOpened(BEGIN_MS_MAX);
   }
@@ -337,6 +342,13 @@ export class Player implements PooledPlayer, UpdateTarget {
 
   #onChanged(): void {
     if (!this.#destruction.signal.aborted) this.#options.onChanged?.();
+  }
+
+  #onMoved(): void {
+    this.#movesTimer ??= this.#clock.after(MOVES_MS, () => {
+      this.#movesTimer = undefined;
+      this.#onChanged();
+    });
   }
 
   /** Everything that can be refused comes first; nothing after that fails. */
@@ -487,6 +499,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const reason = new NodeError("player-destroyed", "the player was destroyed while the update was waiting");
     this.#updates.close(reason);
     this.#destruction.abort(reason);
+    this.#movesTimer?.cancel();
     const handle = this.#handle;
     this.#handle = undefined;
     this.#isHeld = false;

@@ -14,6 +14,7 @@ const CARRY_ON_MS_MAX = 1000;
 const STAND_STILL_MS_MAX = 60;
 /** A report that is further from where the last one led to is a jump. */
 const EXPECTED_WITHIN_MS = 250;
+const POSITION_MS_MAX = Number.MAX_SAFE_INTEGER;
 
 interface ClockReport {
   readonly positionMs: number;
@@ -22,7 +23,7 @@ interface ClockReport {
 }
 
 export class PositionClock {
-  /** Where the track ends, Infinity for streams. */
+  /** Where the track ends, the highest position where that is not known. */
   readonly #lengthMs: number;
   /** Where it will be ended, Infinity for its own end. */
   #endMs = Number.POSITIVE_INFINITY;
@@ -35,9 +36,12 @@ export class PositionClock {
   /** It runs on without reports. */
   #isAssumed = false;
 
-  /** Stands still at `startMs` until the first report. */
+  /**
+   * Stands still at `startMs` until the first report. A length of 0 or less counts as unknown; positions are 2^53 - 1 at
+   * most, beyond which they would not be whole milliseconds.
+   */
   constructor(startMs: number, lengthMs: number) {
-    this.#lengthMs = lengthMs;
+    this.#lengthMs = lengthMs > 0 ? Math.min(lengthMs, POSITION_MS_MAX) : POSITION_MS_MAX;
     this.#positionMs = startMs;
   }
 

@@ -12,6 +12,22 @@ const ENTRIES: Readonly<Record<FilterName, FilterEntry>> = {
   ...FILTER_TABLE.lavalinkPlugins,
 };
 
+/**
+ * The filters that were stored; undefined when the value is none. `plainJson` makes bigints of integers beyond 2^53, which
+ * settings are not.
+ */
+export function readFilterSettings(value: unknown): FilterSettings | undefined {
+  const filters = withoutBigints(value);
+  return areFilterSettings(filters) ? filters : undefined;
+}
+
+function withoutBigints(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutBigints(member)]));
+}
+
 /** Filters as they are stored: with all members, each of its kind and within its range. Those of plugins are flat. */
 export function areFilterSettings(value: unknown): value is FilterSettings {
   if (!filterSettingsSchema.safeParse(value).success) return false;

@@ -14,13 +14,7 @@ export type OpeningResult =
 export type VoiceLinkState =
   /** There is none. It is opened when the player has a worker, if the intent has credentials that are not closed. */
   | { readonly kind: "down" }
-  | {
-      readonly kind: "connecting";
-      readonly voiceId: VoiceId;
-      readonly opening: Promise<OpeningResult>;
-      /** An update asked for it; otherwise its worker tries for long. */
-      readonly isAwaited: boolean;
-    }
+  | { readonly kind: "connecting"; readonly voiceId: VoiceId; readonly opening: Promise<OpeningResult> }
   | {
       readonly kind: "open";
       readonly voiceId: VoiceId;

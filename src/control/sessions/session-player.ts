@@ -37,7 +37,7 @@ export interface SessionPlayer {
   restore(snapshot: PlayerIntent): void;
   /**
    * Gives a held player its worker: voice connects again and the track plays on, or has ended by now, which the client is
-   * told as its end ("finished"). Needs no admission. Resolves once voice is connected or has failed, after 10 s at the
+   * told as its end ("finished"). Needs no admission. Resolves once voice is connected or has failed, after 2 s at the
    * latest, and at once without voice; never rejects. What is not held stays as it is.
    */
   begin(): Promise<void>;

@@ -395,7 +395,10 @@ export class Session implements EventSink {
       throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
     }
     this.#options.checkPlayerCount();
-    return this.#addPlayer(this.#newPlayer(guildId, { isHeld: false }));
+    const player = this.#newPlayer(guildId, { isHeld: false });
+    this.#players.set(guildId, player);
+    this.#options.onEvent?.({ type: "playerCreated", sessionId: this.id, guildId });
+    return player;
   }
 
   /**
@@ -410,7 +413,16 @@ export class Session implements EventSink {
       void this.#destroyPlayer(player);
       throw error;
     }
-    return this.#addPlayer(player);
+    this.#players.set(guildId, player);
+    return player;
+  }
+
+  /** Lets a restored player go on, if it is still there. Resolves as its `begin`. */
+  async beginPlayer(player: SessionPlayer): Promise<void> {
+    const { guildId } = player;
+    if (this.#players.get(guildId) !== player) return;
+    this.#options.onEvent?.({ type: "playerCreated", sessionId: this.id, guildId });
+    await player.begin();
   }
 
   #newPlayer(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
@@ -420,13 +432,6 @@ export class Session implements EventSink {
       ...{ guildId, userId, sessionId, account, memory, isHeld, onChanged },
       sink: this,
     });
-  }
-
-  #addPlayer(player: SessionPlayer): SessionPlayer {
-    const { guildId } = player;
-    this.#players.set(guildId, player);
-    this.#options.onEvent?.({ type: "playerCreated", sessionId: this.id, guildId });
-    return player;
   }
 
   async #destroyPlayer(player: SessionPlayer): Promise<void> {

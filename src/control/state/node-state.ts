@@ -6,10 +6,15 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { OpenedState, StateStore } from "../../state/state-store.ts";
 import type { Session } from "../sessions/session.ts";
-import type { SessionPlayer } from "../sessions/session-player.ts";
 import { NO_RECORDER, type SessionRecorder } from "../sessions/session-recorder.ts";
 import { type ReadRecords, readRecords, type StoredSession } from "./read-records.ts";
-import { beginPlayers, type RestoredState, type RestoreOptions, restoreSessions } from "./restore-sessions.ts";
+import {
+  beginPlayers,
+  type RestoredPlayer,
+  type RestoredState,
+  type RestoreOptions,
+  restoreSessions,
+} from "./restore-sessions.ts";
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -33,7 +38,7 @@ export class NodeState {
   readonly #recording: Recording | undefined;
   readonly #stopping = new AbortController();
   #restored: RestoredCounts = { sessions: 0, players: 0 };
-  #held: readonly SessionPlayer[] = [];
+  #held: readonly RestoredPlayer[] = [];
   #frozen: Promise<void> | undefined;
 
   constructor(options: NodeStateOptions) {
@@ -67,7 +72,7 @@ export class NodeState {
    * Opens the sessions that were left, before the first client comes; `onSession` is called with each. Never rejects.
    */
   async restore(
-    options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">,
+    options: Omit<RestoreOptions, "clock" | "logger">,
     onSession: (session: Session) => void,
   ): Promise<void> {
     const recording = this.#recording;
@@ -88,10 +93,7 @@ export class NodeState {
   }
 
   /** A fault of ours must not end every start. */
-  #restoreAll(
-    stored: readonly StoredSession[],
-    options: Pick<RestoreOptions, "sessions" | "dialectOf" | "isKnownOwner">,
-  ): RestoredState {
+  #restoreAll(stored: readonly StoredSession[], options: Omit<RestoreOptions, "clock" | "logger">): RestoredState {
     const { clock, logger } = this.#options;
     try {
       return restoreSessions(stored, { ...options, clock, logger });
@@ -105,7 +107,7 @@ export class NodeState {
   async begin(): Promise<void> {
     const players = this.#held;
     this.#held = [];
-    await beginPlayers(players, this.#stopping.signal);
+    await beginPlayers(players, { clock: this.#options.clock, signal: this.#stopping.signal });
   }
 
   report(): StateReport {

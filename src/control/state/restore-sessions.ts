@@ -2,6 +2,7 @@
 // at the start.
 
 import { NodeError } from "../../errors.ts";
+import type { FilterSettings } from "../../filters/filter-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { PlayerIntent } from "../players/player-intent.ts";
@@ -23,6 +24,11 @@ export interface RestoreOptions {
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   /** Whether the key of that name still exists. */
   readonly isKnownOwner: (owner: string) => boolean;
+  /**
+   * Without those that the configuration has switched off, or that the key of that name (undefined: the password) may not
+   * use; the same object when all may be used.
+   */
+  readonly allowedFilters: (owner: string | undefined, filters: FilterSettings) => FilterSettings;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -30,7 +36,7 @@ export interface RestoreOptions {
 export interface RestoredState {
   readonly sessions: readonly Session[];
   /** In the order in which they are to begin. */
-  readonly players: readonly SessionPlayer[];
+  readonly players: readonly RestoredPlayer[];
   readonly counts: RestoredCounts;
   /** Keys of the records of what could not be restored. */
   readonly lost: readonly string[];
@@ -57,10 +63,15 @@ export function restoreSessions(stored: readonly StoredSession[], options: Resto
   const count = stored.reduce((sum, { players: all }) => sum + all.length, 0);
   if (players.length < count)
     options.logger.warn("state: not all players were restored", { restored: players.length, stored: count });
+  const cutCount = players.filter(({ isCut }) => isCut).length;
+  if (cutCount > 0)
+    options.logger.warn("state: players were restored without filters that are not allowed any more", {
+      players: cutCount,
+    });
   const soundingFirst = [...players.filter((one) => one.isSounding), ...players.filter((one) => !one.isSounding)];
   return {
     sessions,
-    players: soundingFirst.map(({ player }) => player),
+    players: soundingFirst,
     counts: { sessions: sessions.length, players: players.length },
     lost,
   };
@@ -85,9 +96,12 @@ function lostOf({ players, kept, messages }: StoredSession, session: Session): r
   ];
 }
 
-interface RestoredPlayer {
+export interface RestoredPlayer {
+  readonly session: Pick<Session, "beginPlayer">;
   readonly player: SessionPlayer;
   readonly isSounding: boolean;
+  /** Some of its filters are not allowed any more. */
+  readonly isCut: boolean;
 }
 
 function isSounding({ track, isPaused, voice }: PlayerIntent): boolean {
@@ -100,12 +114,12 @@ function restoreSession(
   options: RestoreOptions,
 ): { readonly session: Session | undefined; readonly players: readonly RestoredPlayer[] } {
   const session = openSession(entry, options);
-  const players: RestoredPlayer[] = [];
-  for (const { guildId, intent } of session?.isWaiting === true ? entry.players : []) {
-    const player = session && restorePlayer(session, { guildId, intent });
-    if (player !== undefined) players.push({ player, isSounding: isSounding(intent) });
-    else session?.kept.drop(guildId);
-  }
+  if (session?.isWaiting !== true) return { session, players: [] };
+  const players = entry.players.flatMap((stored) => {
+    const restored = restorePlayer(session, stored, options);
+    if (restored === undefined) session.kept.drop(stored.guildId);
+    return restored ?? [];
+  });
   return { session, players };
 }
 
@@ -113,9 +127,12 @@ function restoreSession(
 function restorePlayer(
   session: Session,
   { guildId, intent }: StoredSession["players"][number],
-): SessionPlayer | undefined {
+  { allowedFilters }: Pick<RestoreOptions, "allowedFilters">,
+): RestoredPlayer | undefined {
+  const filters = allowedFilters(session.owner, intent.filters);
   try {
-    return session.restorePlayer(guildId, intent);
+    const player = session.restorePlayer(guildId, { ...intent, filters });
+    return { session, player, isSounding: isSounding(intent), isCut: filters !== intent.filters };
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     return undefined;
@@ -153,13 +170,22 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
   }
 }
 
-/** Begins them in order, some at a time; resolves when the last has begun, or when `signal` is aborted. */
-export async function beginPlayers(players: readonly SessionPlayer[], signal: AbortSignal): Promise<void> {
+interface BeginOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Begins them in order, some at a time, with other work of the thread in between; resolves when the last has begun, or
+ * when `signal` is aborted.
+ */
+export async function beginPlayers(players: readonly RestoredPlayer[], { clock, signal }: BeginOptions): Promise<void> {
   const left = players.values();
   const beginOneByOne = async (): Promise<void> => {
-    for (const player of left) {
+    for (const { session, player } of left) {
+      await new Promise<void>((resolve) => clock.after(0, resolve));
       if (signal.aborted) return;
-      await player.begin();
+      await session.beginPlayer(player);
     }
   };
   await Promise.all(Array.from({ length: BEGINNING_MAX }, beginOneByOne));

@@ -6,11 +6,8 @@ import type { FrameSink } from "./frame-sink.ts";
 import type { VoiceCounters } from "./voice-counters.ts";
 
 export interface VoiceConnectOptions {
-  /**
-   * False: nobody waits for the answer, and failures that may pass are not given up for a long time
-   * (VOICE_PATIENCE_MS_MAX). Default: true.
-   */
-  readonly isAwaited?: boolean | undefined;
+  /** Failures that may pass are not given up for VOICE_PATIENCE_MS_MAX. Default: false. */
+  readonly isPatient?: boolean | undefined;
 }
 
 /** What a player needs from its voice connection (connection/voice-connection.ts). */

@@ -76,10 +76,7 @@ describe("the channel, over text", () => {
     });
     const destroyed = main.request(REQUEST, TIMEOUT);
     const credentials = { token: "t", endpoint: "e", sessionId: "s", channelId: undefined };
-    const connected = main.request(
-      { type: "connectVoice", playerId: 1, voiceId: 1, credentials, isAwaited: true },
-      TIMEOUT,
-    );
+    const connected = main.request({ type: "connectVoice", playerId: 1, voiceId: 1, credentials }, TIMEOUT);
     await nextIteration();
     for (const answer of held) answer();
     expect(await connected).toEqual({ isConnected: true });

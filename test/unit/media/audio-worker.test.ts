@@ -46,12 +46,12 @@ test("a worker connects voice with the patience that its command asks for", asyn
   });
   const connect = { type: "connectVoice", playerId: 1, voiceId: 1, credentials: CREDENTIALS } as const;
   worker.execute({ type: "createPlayer", playerId: 1, guildId: "1", userId: "2", volume: 100, filters: {} });
-  worker.execute({ ...connect, requestId: 1, isAwaited: false });
-  worker.execute({ ...connect, requestId: 2, isAwaited: true });
+  worker.execute({ ...connect, requestId: 1, isPatient: true });
+  worker.execute({ ...connect, requestId: 2 });
   expect(await Promise.all(answers)).toEqual([{ isConnected: true }, { isConnected: true }]);
   expect(voice.connects).toEqual([
-    [CREDENTIALS, { isAwaited: false }],
-    [CREDENTIALS, { isAwaited: true }],
+    [CREDENTIALS, { isPatient: true }],
+    [CREDENTIALS, { isPatient: undefined }],
   ]);
   worker.close();
 });

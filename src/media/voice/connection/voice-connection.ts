@@ -25,9 +25,9 @@ import { type SessionLoss, VoiceSession } from "./voice-session.ts";
 
 /** Waits between the attempts to open the gateway for the first time. */
 const CONNECT_BACKOFF_MS: readonly number[] = [250, 750];
-/** The same while nobody waits for it; then the last one again and again. With its jitter it is at most a minute. */
-const PATIENT_BACKOFF_MS: readonly number[] = [...CONNECT_BACKOFF_MS, 2000, 5000, 12_000, 24_000];
-const PATIENT_BACKOFF_MS_MAX = 48_000;
+/** The same for a patient connection; then the last one again and again. */
+const PATIENT_BACKOFF_MS: readonly number[] = [...CONNECT_BACKOFF_MS, 2000, 5000];
+const PATIENT_BACKOFF_MS_MAX = 12_000;
 /** In a move the old session keeps sending for at most this long. */
 const MOVE_OVERLAP_MS_MAX = 10_000;
 
@@ -69,8 +69,8 @@ interface Target {
   readonly plan: ReconnectPlan;
   /** The gateway was open once: from then on the client relies on this connection, and its end is reported. */
   hasOpened: boolean;
-  /** Nobody waits for it to open. */
-  isPatient: boolean;
+  /** Failures that may pass are not given up for a while. */
+  readonly isPatient: boolean;
   connectFailures: number;
   isXchachaForced: boolean;
   /** A new session because no DAVE group was formed is tried once. */
@@ -140,15 +140,14 @@ export class VoiceConnection implements Voice {
   /**
    * Resolves when the gateway's WebSocket is open. The same values on an open connection change nothing; other values
    * move it, and the old session keeps sending until the new one can. Rejects with NodeError "voice-connect-failed"
-   * when it could not be opened within `settings.connectTimeoutMs`, or VOICE_PATIENCE_MS_MAX for a call that is not
-   * awaited; no further attempt follows. A pending call whose values are replaced by other values rejects with the same
-   * error, at once.
+   * when it could not be opened within `settings.connectTimeoutMs`, or VOICE_PATIENCE_MS_MAX for a patient call; no
+   * further attempt follows. A pending call whose values are replaced by other values rejects with the same error, at
+   * once.
    */
-  connect(credentials: VoiceCredentials, { isAwaited = true }: VoiceConnectOptions = {}): Promise<void> {
+  connect(credentials: VoiceCredentials, { isPatient = false }: VoiceConnectOptions = {}): Promise<void> {
     if (this.#state.kind === "closed") return Promise.reject(connectFailed("the player is closed"));
     if (this.#state.kind === "active" && areSameCredentials(this.#state.target.credentials, credentials)) {
       if (this.#state.session?.isOpen) return Promise.resolve();
-      setPatience(this.#state.target, !isAwaited);
       this.#hurry(this.#state);
       return this.#waitForOpen(this.#state.target);
     }
@@ -159,7 +158,7 @@ export class VoiceConnection implements Voice {
       url: gatewayUrl(endpoint, this.#options.settings.gatewayScheme),
       plan: new ReconnectPlan(this.#options.random),
       hasOpened: false,
-      isPatient: !isAwaited,
+      isPatient,
       connectFailures: 0,
       isXchachaForced: false,
       hasBeenRebuiltForDave: false,
@@ -327,7 +326,7 @@ export class VoiceConnection implements Voice {
     const backoffMs = isPatient
       ? (PATIENT_BACKOFF_MS[connectFailures] ?? PATIENT_BACKOFF_MS_MAX)
       : CONNECT_BACKOFF_MS[connectFailures];
-    if (backoffMs === undefined || !isTransient(cause)) {
+    if (backoffMs === undefined || !isTransient(cause, state.target)) {
       this.#giveUp({ code, reason, isByRemote }, cause);
       return;
     }
@@ -471,18 +470,14 @@ export class VoiceConnection implements Voice {
   }
 }
 
-/** A target for which somebody begins to wait has all its attempts before it. */
-function setPatience(target: Target, isPatient: boolean): void {
-  if (target.isPatient && !isPatient) target.connectFailures = 0;
-  target.isPatient = isPatient;
-}
-
 /** Refused connections, server errors and lost networks pass; names that do not exist and refused addresses do not. */
-function isTransient(cause: unknown): boolean {
+function isTransient(cause: unknown, { isPatient }: Pick<Target, "isPatient">): boolean {
   if (cause instanceof NodeError) return false;
   if (!(cause instanceof Error)) return true;
   const isUnknownName = "code" in cause && cause.code === "ENOTFOUND";
-  return !isUnknownName && !/^Unexpected server response: [34]/.test(cause.message);
+  // After a restart many connect at once.
+  const finalStatus = isPatient ? /^Unexpected server response: (?!408|429)[34]/ : /^Unexpected server response: [34]/;
+  return !isUnknownName && !finalStatus.test(cause.message);
 }
 
 function describe({ code, reason }: VoiceClose, cause: unknown): string {

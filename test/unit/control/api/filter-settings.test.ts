@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { ApiError } from "../../../../src/control/api/api-error.ts";
-import { checkedFilterSettings, filtersIn } from "../../../../src/control/api/filter-settings.ts";
+import { allowedFilters, checkedFilterSettings, filtersIn } from "../../../../src/control/api/filter-settings.ts";
 import { filtersBody } from "../../../../src/control/protocol/filter-schemas.ts";
 import type { FilterEntry, Members, NumberMember, ObjectFilter } from "../../../../src/filters/filter-entry.ts";
 import { FILTER_TABLE } from "../../../../src/filters/filter-table.ts";
 import type { ModuleFilter } from "../../../../src/filters/module-filters.ts";
 import { parseJson } from "../../../../src/lib/json.ts";
-import { randomFiltersBody } from "../../../support/random-filters.ts";
+import { fuzzSeed } from "../../../support/fuzz-seed.ts";
+import { randomFilters, randomFiltersBody } from "../../../support/random-filters.ts";
 
 function settingsOf(text: string): unknown {
   return checkedFilterSettings(filtersBody.parse(parseJson(text)));
@@ -274,6 +275,57 @@ function bodyFor(path: string, value: string): string {
   if (filter === "equalizer") return `{"equalizer":[{"band":1,"gain":0,"${member}":${value}}]}`;
   return `{"${filter}":{"${member}":${value}}}`;
 }
+
+describe("filters without those that may not be used", () => {
+  const echo = { delay: 1, decay: 0.5 };
+  const filters = {
+    volume: 0.5,
+    tremolo: { frequency: 2, depth: 0.5 },
+    pluginFilters: {
+      tonearm: { highPass: { frequency: 80 } },
+      echo,
+      "lavalink-filter-plugin": { echo },
+      wobble: { a: 1 },
+    },
+  };
+  const without = (disabled: readonly string[], allowed?: readonly string[]) =>
+    allowedFilters<object>(filters, {
+      disabledFilters: new Set(disabled),
+      limits: { filters: allowed && new Set(allowed) },
+    });
+  const { tonearm, wobble, ...others } = filters.pluginFilters;
+
+  test("those that are switched off are left out, wherever a client has put them", () => {
+    expect(without(["volume", "echo"])).toEqual({ tremolo: filters.tremolo, pluginFilters: { tonearm, wobble } });
+    expect(without(["tonearm", "wobble"])).toEqual({ ...filters, pluginFilters: others });
+    expect(without(["volume", "tremolo", "tonearm", "echo", "wobble"])).toEqual({});
+  });
+
+  test("those that a key may not use are left out", () => {
+    expect(without([], ["tremolo", "wobble"])).toEqual({ tremolo: filters.tremolo, pluginFilters: { wobble } });
+    expect(without(["wobble"], ["wobble"])).toEqual({});
+  });
+
+  test("they are the same object when all may be used", () => {
+    expect(without(["karaoke"])).toBe(filters);
+    expect(without([], ["volume", "tremolo", "tonearm", "echo", "wobble"])).toBe(filters);
+  });
+
+  test("what is left is what a request without them would have set", () => {
+    const seed = fuzzSeed();
+    const random = seededRandom(seed);
+    for (let count = 0; count < 500; count++) {
+      const given = randomFilters(random);
+      const names = filtersIn(filtersBody.parse(parseJson(JSON.stringify(given))));
+      const disabledFilters = new Set(names.filter(() => random() < 0.3));
+      const left = allowedFilters(given, { disabledFilters, limits: { filters: undefined } });
+      expect(filtersIn(filtersBody.parse(parseJson(JSON.stringify(left)))), `seed ${seed}`).toEqual(
+        names.filter((name) => !disabledFilters.has(name)),
+      );
+      expect(disabledFilters.size === 0, `seed ${seed}`).toBe(left === given);
+    }
+  });
+});
 
 test("any body is refused, or normalised to settings that audio threads may trust: complete, in range, no more", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);

@@ -20,10 +20,11 @@ let workers: FakeWorkers;
 let player: Player;
 /** What a store would have: the snapshot of the last change, taken once the change was complete. */
 let stored: PlayerIntent | undefined;
-let isChanged: boolean;
+let changeCount: number;
 
-/** A player that plays in a voice channel, at 10 s. */
+/** A player that plays in a voice channel, at 10 s, after a second in which it has announced all changes. */
 beforeEach(async () => {
+  changeCount = 0;
   clock = new FakeClock();
   workers = new FakeWorkers(clock);
   player = new Player({
@@ -40,7 +41,7 @@ beforeEach(async () => {
     updateTimer: new UpdateTimer({ clock, intervalMs: 5000 }),
     clock,
     onChanged: () => {
-      isChanged = true;
+      changeCount += 1;
     },
     logger: silentLogger,
     deadlyTracks: new DeadlyTracks(),
@@ -48,9 +49,10 @@ beforeEach(async () => {
     voiceConnectTimeoutMs: 5000,
   });
   await connect();
-  await play({ positionMs: 10_000 });
+  await play({ positionMs: 9000 });
+  report(9000);
+  takeMove();
   report(10_000);
-  takeChange();
 });
 
 function update(change: Partial<PlayerUpdate>): Promise<void> {
@@ -77,10 +79,16 @@ function report(positionMs: number, more: Partial<PositionReport> = {}): void {
 
 /** Whether a change was announced since the last call; if so, it is stored. */
 function takeChange(): boolean {
-  const wasChanged = isChanged;
-  isChanged = false;
+  const wasChanged = changeCount > 0;
+  changeCount = 0;
   if (wasChanged) stored = player.snapshot();
   return wasChanged;
+}
+
+/** The same of changes that the worker reports: they are announced within a second, and none is pending then. */
+function takeMove(): boolean {
+  clock.advance(1000);
+  return takeChange();
 }
 
 /** What the store's snapshot says of now. */
@@ -124,14 +132,14 @@ test("reports of a track that only plays on are no changes", () => {
     clock.advance(500);
     report(10_000 + (count + 1) * 500);
   }
-  expect(takeChange()).toBe(false);
   expect([storedMs(), player.snapshot().track?.positionMs]).toEqual([20_000, 20_000]);
+  expect(takeMove()).toBe(false);
 });
 
 test("a report after a long silence that is where the track was to be is no change", () => {
   clock.advance(8000);
   report(18_000);
-  expect(takeChange()).toBe(false);
+  expect(takeMove()).toBe(false);
 });
 
 test.each([
@@ -142,23 +150,39 @@ test.each([
 ])("a position that is %s", (_name, offMs, isJump) => {
   clock.advance(500);
   report(10_500 + offMs);
-  expect(takeChange()).toBe(isJump);
+  expect(takeMove()).toBe(isJump);
 });
 
 test("a stall, its end and another speed are changes", () => {
   clock.advance(500);
   report(10_500, { rate: 0 });
-  expect([takeChange(), stored?.track?.rate]).toEqual([true, 0]);
+  expect([takeMove(), stored?.track?.rate]).toEqual([true, 0]);
   clock.advance(3000);
   report(10_500, { rate: 0 });
-  expect(takeChange()).toBe(false);
+  expect(takeMove()).toBe(false);
   report(10_500, { rate: 1 });
-  expect([takeChange(), stored?.track?.rate]).toEqual([true, 1]);
-  clock.advance(100);
-  report(10_600, { rate: 1.25 });
-  expect([takeChange(), stored?.track?.rate]).toEqual([true, 1.25]);
+  expect([takeMove(), stored?.track?.rate]).toEqual([true, 1]);
+  report(11_500, { rate: 1.25 });
+  expect([takeMove(), stored?.track?.rate]).toEqual([true, 1.25]);
   clock.advance(800);
-  expect(storedMs()).toBe(11_600);
+  expect(storedMs()).toBe(13_750);
+});
+
+test("a storm of stalls is a change once a second, and the last one is as the track is then", () => {
+  for (let count = 1; count <= 500; count++) {
+    clock.advance(20);
+    report(10_000 + count * 10, { rate: count % 2 });
+  }
+  expect(changeCount).toBe(9);
+  expect([takeMove(), stored?.track]).toMatchObject([true, { positionMs: 15_000, rate: 0 }]);
+  expect(takeMove()).toBe(false);
+});
+
+test("a request is announced at once, also soon after a stall", async () => {
+  report(10_000, { rate: 0 });
+  expect(takeChange()).toBe(false);
+  await update({ volume: 7 });
+  expect([takeChange(), stored?.volume, stored?.track?.rate]).toEqual([true, 7, 0]);
 });
 
 test("a pause and its end are changes, and the reports between them are not", async () => {
@@ -167,7 +191,7 @@ test("a pause and its end are changes, and the reports between them are not", as
   report(10_000, { rate: 0 });
   clock.advance(500);
   report(10_000, { rate: 0 });
-  expect(takeChange()).toBe(false);
+  expect(takeMove()).toBe(false);
   await update({ isPaused: false });
   expect([takeChange(), stored?.track?.rate]).toEqual([true, 1]);
 });
@@ -179,10 +203,10 @@ test("a track that has started and is not audible yet counts as playing, and its
     clock.advance(500);
     report(5000, { rate: 0 });
   }
-  expect(takeChange()).toBe(false);
+  expect(takeMove()).toBe(false);
   expect(player.snapshot().track).toMatchObject({ positionMs: 5000, epochMs: clock.epochMs(), rate: 1 });
   report(5000);
-  expect([takeChange(), storedMs()]).toEqual([true, 5000]);
+  expect([takeMove(), storedMs()]).toEqual([true, 6000]);
 });
 
 test("a track that has started without voice, or paused, does not count as playing", async () => {
@@ -199,7 +223,7 @@ test("a seek is seen where it leads to, and reports from before it are no change
   await update({ positionMs: 20_000 });
   expect([takeChange(), stored?.track?.positionMs]).toEqual([true, 20_000]);
   report(10_100, { seekId: 0 });
-  expect(takeChange()).toBe(false);
+  expect(takeMove()).toBe(false);
 });
 
 test("a lost worker is no change of a track that plays on elsewhere, and its first audio there is one", () => {
@@ -207,13 +231,16 @@ test("a lost worker is no change of a track that plays on elsewhere, and its fir
   workers.lose();
   clock.advance(1000);
   workers.start();
-  expect(takeChange()).toBe(false);
+  expect(takeMove()).toBe(false);
   expect(player.snapshot().track).toMatchObject({ positionMs: 10_500, rate: 1 });
   report(10_500);
-  expect([takeChange(), storedMs()]).toEqual([true, 10_500]);
+  expect([takeMove(), storedMs()]).toEqual([true, 11_500]);
 });
 
 test("a player that is being destroyed has no changes any more", () => {
+  report(10_000, { rate: 0 });
+  const { pendingCount } = clock;
   void player.destroy();
-  expect([player.toJson().track, takeChange()]).toEqual([null, false]);
+  expect(clock.pendingCount).toBe(pendingCount);
+  expect([player.toJson().track, takeMove()]).toEqual([null, false]);
 });

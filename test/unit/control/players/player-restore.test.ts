@@ -85,6 +85,11 @@ function events(): string[] {
   return messages.flatMap((message) => (message.op === "event" ? [message.type] : []));
 }
 
+/** The attempts to connect: with which token, and whether with patience. */
+function tried(): unknown {
+  return workers.all("connectVoice").map(({ credentials, isPatient }) => [credentials.token, isPatient]);
+}
+
 /** Where the track starts on a worker, `afterMs` later. */
 function startedMs(snapshot: PlayerIntent, afterMs = 2000): number {
   player.restore(snapshot);
@@ -190,10 +195,13 @@ describe("a restored track that is over by now", () => {
     expect([types().at(-1), events()]).toEqual(["play", []]);
   });
 
-  test("a track whose length is 0 is not over", () => {
-    player.restore(snapshotOf({ track: buildTrack({ length: 0 }), positionMs: 0 }));
-    void player.begin();
-    expect(types().at(-1)).toBe("play");
+  test.each([0, -1_000_000])("a track whose length is %i is not over, wherever it is", (length) => {
+    expect(startedMs(snapshotOf({ track: buildTrack({ length }), positionMs: 90_000 }))).toBe(93_000);
+    expect([player.snapshot().track?.positionMs, player.toJson().state.position, events()]).toEqual([
+      93_000,
+      93_000,
+      [],
+    ]);
   });
 });
 
@@ -221,20 +229,20 @@ describe("a held player", () => {
     expect([types(), told]).toEqual([["createPlayer", "play"], ["trackStarted"]]);
   });
 
-  test.each(["opens", "fails", "loses its worker", "takes longer than 10 s"])(
+  test.each(["opens", "fails", "loses its worker", "takes longer than 2 s"])(
     "a player has begun when its voice connection %s",
     async (outcome) => {
       player.restore(snapshotOf());
       let hasBegun = false;
       void player.begin().then(() => (hasBegun = true));
       await settle();
-      clock.advance(9999);
+      clock.advance(1999);
       await settle();
       expect(hasBegun).toBe(false);
       if (outcome === "opens") await workers.reply("connectVoice", { isConnected: true });
       if (outcome === "fails") await workers.replyError("connectVoice", wireError());
       if (outcome === "loses its worker") workers.lose();
-      if (outcome === "takes longer than 10 s") clock.advance(1);
+      if (outcome === "takes longer than 2 s") clock.advance(1);
       await settle();
       expect(hasBegun).toBe(true);
     },
@@ -263,15 +271,44 @@ describe("a held player", () => {
     await settle();
     await workers.reply("connectVoice", { isConnected: true });
     await connected;
-    const tried = workers.all("connectVoice").map(({ credentials, isAwaited }) => [credentials.token, isAwaited]);
-    expect([tried, player.toJson().voice.token, events()]).toEqual([
+    expect([tried(), player.toJson().voice.token, events()]).toEqual([
       [
         ["t1", false],
-        ["t2", true],
+        ["t2", false],
       ],
       "t2",
       [],
     ]);
+  });
+
+  test("a player that begins is patient with its voice server, and after a loss of its worker it is not", () => {
+    player.restore(snapshotOf());
+    workers.isRunning = false;
+    void player.begin();
+    workers.start();
+    workers.lose();
+    void player.begin();
+    workers.start();
+    expect(tried()).toEqual([
+      ["t1", true],
+      ["t1", false],
+    ]);
+  });
+
+  test("a player that an update or a skip begins is not patient with its voice server", async () => {
+    player.restore(snapshotOf());
+    await player.skip();
+    void player.begin();
+    expect(tried()).toEqual([["t1", false]]);
+  });
+
+  test("a player whose client sends voice values before it has a worker is not patient with them", async () => {
+    player.restore(snapshotOf());
+    workers.isRunning = false;
+    void player.begin();
+    await update({ voice: { ...CREDENTIALS, token: "t2" } });
+    workers.start();
+    expect(tried()).toEqual([["t2", false]]);
   });
 
   test("a skip ends the track of a held player, once", async () => {

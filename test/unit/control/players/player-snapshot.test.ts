@@ -106,6 +106,7 @@ function commands({ workers }: Side): object[] {
       requestId: _request,
       voiceId: _voice,
       trackId: _track,
+      isPatient: _isPatient,
       ...rest
     } = command as unknown as Record<string, unknown>; // members of some commands
     return rest;

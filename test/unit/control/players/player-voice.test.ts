@@ -51,15 +51,16 @@ beforeEach(() => {
     isSuspect: false,
   };
   intent.replace({ voice: { credentials: CREDENTIALS, isClosed: false } });
+  voice.bePatient();
   workers.attach(player);
 });
 
-function tries(): readonly (readonly [number, boolean])[] {
-  return workers.all("connectVoice").map(({ voiceId, isAwaited }) => [voiceId, isAwaited] as const);
+function tries(): readonly unknown[] {
+  return workers.all("connectVoice").map(({ voiceId, isPatient }) => [voiceId, isPatient]);
 }
 
-test("a connection that the node opens by itself is not awaited, and is not given up before its worker says so", async () => {
-  expect(tries()).toEqual([[1, false]]);
+test("a patient connection is not given up before its worker says so", async () => {
+  expect(tries()).toEqual([[1, true]]);
   clock.advance(VOICE_PATIENCE_MS_MAX);
   await settle();
   expect(closes).toEqual([]);
@@ -74,8 +75,11 @@ test("a connection that the worker gives up in the end is reported to the client
   expect(intent.value.voice).toEqual({ credentials: CREDENTIALS, isClosed: true });
 });
 
-test("a worker that never answers is reported to the client as a failure", async () => {
-  clock.advance(VOICE_PATIENCE_MS_MAX + 120_000);
+test("a worker that never answers is reported to the client as a failure, two minutes after its patience", async () => {
+  clock.advance(VOICE_PATIENCE_MS_MAX + 119_999);
+  await settle();
+  expect(closes).toEqual([]);
+  clock.advance(1);
   await settle();
   expect(closes).toEqual([[1006, "Failed to connect to voice server", true]]);
 });
@@ -86,38 +90,42 @@ test("a close by Discord of such a connection is reported with its code", async 
   expect(closes).toEqual([[4006, "Session is no longer valid.", true]]);
 });
 
-test("an update with the same values makes the worker hurry, and fails as without patience", async () => {
+test("an update with the same values waits for the patient connection, and is answered with its failure", async () => {
   const refused = voice.connect(CREDENTIALS, handle).catch((error) => error.code);
-  expect(tries()).toEqual([
-    [1, false],
-    [2, true],
-  ]);
+  expect(tries()).toHaveLength(1);
   await workers.replyError("connectVoice", REFUSED);
   expect([await refused, closes, intent.value.voice]).toEqual(["voice-connect-failed", [], undefined]);
 });
 
-test("an update with the same values is answered when the connection opens that it has hurried", async () => {
-  const connected = voice.connect(CREDENTIALS, handle);
-  await workers.reply("connectVoice", { isConnected: true });
-  await connected;
-  workers.say({ type: "voiceState", voiceId: 2, isConnected: true, isReady: true, pingMs: 9 });
-  expect(voice.connection).toEqual({ connected: true, ping: 9 });
-});
-
-test("a second update with the same values waits for what the first one has hurried", async () => {
-  const first = voice.connect(CREDENTIALS, handle);
+test("an update with the same values is answered in its time while the patient connection is still tried", async () => {
+  const answered = voice.connect(CREDENTIALS, handle);
   clock.advance(5250);
-  await first;
-  const second = voice.connect(CREDENTIALS, handle);
-  expect(tries()).toHaveLength(2);
+  await answered;
   await workers.reply("connectVoice", { isConnected: true });
-  await second;
-  expect(voice.connection.connected).toBe(true);
+  expect([voice.connection.connected, tries().length]).toEqual([true, 1]);
 });
 
-test("other values of an update are awaited from the start", async () => {
+test("other values of an update, and the next worker, are not patient", async () => {
   void voice.connect({ ...CREDENTIALS, token: "t2" }, handle);
-  expect(tries().at(-1)).toEqual([2, true]);
+  workers.lose();
+  workers.start();
+  expect(tries()).toEqual([
+    [1, true],
+    [2, false],
+    [3, false],
+  ]);
+});
+
+test("a connection that is opened again after the loss of a worker is given up as fast as any", async () => {
+  await workers.reply("connectVoice", { isConnected: true });
+  workers.lose();
+  workers.start();
+  clock.advance(119_999);
+  await settle();
+  expect(closes).toEqual([]);
+  clock.advance(1);
+  await settle();
+  expect(closes).toEqual([[1006, "Failed to connect to voice server", true]]);
 });
 
 test("nothing is waited for without a connection that is being opened", async () => {

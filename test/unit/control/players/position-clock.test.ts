@@ -46,6 +46,23 @@ test("no position lies beyond the end of the track or the end time", () => {
   expect(clock.at(2500)).toBe(60_000);
 });
 
+test.each([0, -1_000_000])("a length of %i is unknown: positions are where they are", (lengthMs) => {
+  const clock = new PositionClock(90_000, lengthMs);
+  expect(clock.at(0)).toBe(90_000);
+  clock.report({ positionMs: 90_020, epochMs: 1000, rate: 1 });
+  expect([1000, 1500].map((epochMs) => clock.at(epochMs))).toEqual([90_020, 90_520]);
+});
+
+test.each([0, Number.MAX_VALUE, Number.POSITIVE_INFINITY])(
+  "no position of a length of %d exceeds 2^53 - 1",
+  (lengthMs) => {
+    const clock = new PositionClock(2 ** 63, lengthMs);
+    expect(clock.at(0)).toBe(Number.MAX_SAFE_INTEGER);
+    clock.report({ positionMs: 2 ** 53, epochMs: 1000, rate: 1 });
+    expect(clock.at(2000)).toBe(Number.MAX_SAFE_INTEGER);
+  },
+);
+
 test("a seek goes back, a pause does not", () => {
   const clock = new PositionClock(0, 60_000);
   clock.report({ positionMs: 1000, epochMs: 1000, rate: 1 });

@@ -5,7 +5,8 @@ import type { PlayerIntent } from "../../../../src/control/players/player-intent
 import type { Session } from "../../../../src/control/sessions/session.ts";
 import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { NodeState } from "../../../../src/control/state/node-state.ts";
-import { silentLogger } from "../../../../src/log/log.ts";
+import type { FilterSettings } from "../../../../src/filters/filter-settings.ts";
+import { createLogger } from "../../../../src/log/log.ts";
 import { createTrack } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
@@ -24,19 +25,23 @@ const CLIENT = {
   account: "address test",
 };
 
+type RestoreOptions = Parameters<NodeState["restore"]>[0];
+
 /** A node's sessions and state on a store that outlives it. */
 class Process {
   readonly players: FakeSessionPlayer[] = [];
   readonly state: NodeState;
   readonly sessions: Sessions;
   readonly clock: FakeClock;
+  readonly lines: { readonly message: string; readonly fields: object }[] = [];
   /** Of the updates of players that are made from now on. */
   outcome = Promise.resolve();
 
   constructor(store: MemoryStateStore, clock: FakeClock) {
     this.clock = clock;
     const opened = { kind: "open", store, setAside: undefined } as const;
-    this.state = new NodeState({ opened, clock, logger: silentLogger });
+    const logger = createLogger((_level, message, fields) => this.lines.push({ message, fields }));
+    this.state = new NodeState({ opened, clock, logger });
     this.sessions = createSessions({
       clock,
       recorder: this.state.recorder,
@@ -49,8 +54,10 @@ class Process {
     });
   }
 
-  restore({ isKnownOwner = () => true }: { isKnownOwner?: (owner: string) => boolean } = {}): Promise<void> {
-    return this.state.restore({ sessions: this.sessions, dialectOf: () => V4_PROTOCOL, isKnownOwner }, () => undefined);
+  restore(options: Partial<RestoreOptions> = {}): Promise<void> {
+    const { sessions } = this;
+    const all = { isKnownOwner: () => true, allowedFilters: (_owner: unknown, filters: FilterSettings) => filters };
+    return this.state.restore({ sessions, dialectOf: () => V4_PROTOCOL, ...all, ...options }, () => undefined);
   }
 
   open(socket = new FakeSocket(), client: { readonly owner?: string } = {}): Session {
@@ -88,10 +95,16 @@ beforeEach(async () => {
 });
 
 /** The process is gone, as after a `kill -9`, and another one starts. */
-async function restarted(options?: Parameters<Process["restore"]>[0]): Promise<Process> {
+async function restarted(options?: Partial<RestoreOptions>): Promise<Process> {
   const next = new Process(store, clock);
   await next.restore(options);
   return next;
+}
+
+/** Timers of no delay fire, and what waits for promises is done. */
+async function nextIteration(): Promise<void> {
+  clock.advance(0);
+  await untilSettled();
 }
 
 function playing(title: string, change: Partial<PlayerIntent> = {}): PlayerIntent {
@@ -445,13 +458,57 @@ describe("players", () => {
     });
     for (const player of next.players) player.beginning = beginning;
     const begun = next.state.begin();
-    await untilSettled();
+    await nextIteration();
     const begunNow = next.players.filter(({ isHeld }) => !isHeld);
     expect(begunNow).toHaveLength(32);
     expect(begunNow.filter(({ intent }) => !intent.isPaused)).toHaveLength(20);
     release();
+    await untilSettled();
+    await nextIteration();
     await begun;
     expect(next.players.filter(({ isHeld }) => isHeld)).toHaveLength(0);
+  });
+
+  test("those that begin at once let other work of the thread run in between", async () => {
+    const session = await lasting();
+    for (let index = 0; index < 40; index++) await first.playerOf(session, `${index}`);
+    await first.flow();
+    const next = await restarted();
+    void next.state.begin();
+    const begun: number[] = [];
+    for (let iteration = 0; iteration < 4; iteration++) {
+      begun.push(next.players.filter(({ isHeld }) => !isHeld).length);
+      await nextIteration();
+    }
+    expect(begun).toEqual([0, 16, 32, 40]);
+  });
+
+  test("none gets filters that are not allowed any more, and one line of the log says so", async () => {
+    const session = first.open(new FakeSocket(), { owner: "music" });
+    session.configure({ resuming: true });
+    const tremolo = { frequency: 2, depth: 0.5 };
+    const given = [{ volume: 0.5, tremolo }, { tremolo }, { volume: 0.5 }, {}];
+    for (const [index, filters] of given.entries()) {
+      const player = await first.playerOf(session, `${index}`);
+      player.intent = playing("song", { filters });
+      player.onChanged();
+    }
+    await first.flow();
+    const owners = new Set<string | undefined>();
+    const next = await restarted({
+      allowedFilters: (owner, filters) => {
+        owners.add(owner);
+        const { tremolo: given, ...others } = filters;
+        return given === undefined ? filters : others;
+      },
+    });
+    expect(next.players.map(({ intent }) => intent)).toEqual(
+      [{ volume: 0.5 }, {}, { volume: 0.5 }, {}].map((filters) => playing("song", { filters })),
+    );
+    expect(next.lines.filter(({ message }) => message.includes("filters"))).toEqual([
+      { message: "state: players were restored without filters that are not allowed any more", fields: { players: 2 } },
+    ]);
+    expect(owners).toEqual(new Set(["music"]));
   });
 
   test("none begins after the node was closed", async () => {
@@ -460,7 +517,9 @@ describe("players", () => {
     await first.flow();
     const next = await restarted();
     await next.state.close();
-    await next.state.begin();
+    const begun = next.state.begin();
+    await nextIteration();
+    await begun;
     expect(next.players[0]?.isHeld).toBe(true);
   });
 });

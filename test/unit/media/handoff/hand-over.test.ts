@@ -52,14 +52,7 @@ beforeEach(async () => {
   };
   const player = { playerId: OWNER_ID, guildId: "1", userId: "2", volume: 100, filters: {} };
   post({ type: "createPlayer", ...player });
-  post({
-    type: "connectVoice",
-    playerId: OWNER_ID,
-    requestId: 1,
-    voiceId: 1,
-    credentials: CREDENTIALS,
-    isAwaited: true,
-  });
+  post({ type: "connectVoice", playerId: OWNER_ID, requestId: 1, voiceId: 1, credentials: CREDENTIALS });
   await settle();
 });
 afterEach(() => {
@@ -299,14 +292,7 @@ describe("a song whose audio moves to another worker", () => {
     workers.owner.onFault(OWNER_ID, new Error("voice"));
     await tick(100);
     const { length } = voice.received;
-    post({
-      type: "connectVoice",
-      playerId: OWNER_ID,
-      requestId: 3,
-      voiceId: 2,
-      credentials: CREDENTIALS,
-      isAwaited: true,
-    });
+    post({ type: "connectVoice", playerId: OWNER_ID, requestId: 3, voiceId: 2, credentials: CREDENTIALS });
     await tick(20);
     expect(voice.received.length).toBeGreaterThan(length + 10);
     expect(voice.received[length]).toBeLessThanOrEqual((voice.received[length - 1] ?? 0) + 3);

@@ -1,5 +1,6 @@
 // The voice connection against a gateway that does exactly what each test says, in the time the test says.
 
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { LocalPacer } from "../../../../../src/media/pacer/local-pacer.ts";
@@ -143,7 +144,7 @@ describe("connecting", () => {
     silent.close();
   });
 
-  describe("a connection that nobody waits for", () => {
+  describe("a patient connection", () => {
     interface RefusedFixture extends Fixture {
       readonly endpoint: string;
       /** From now on connections lead to the gateway. */
@@ -171,7 +172,7 @@ describe("connecting", () => {
       const { port } = server.address() as { port: number };
       const endpoint = `127.0.0.1:${port}`;
       let outcome = "pending";
-      fixture.connection.connect(fixture.credentials({ endpoint }), { isAwaited: false }).then(
+      fixture.connection.connect(fixture.credentials({ endpoint }), { isPatient: true }).then(
         () => {
           outcome = "opened";
         },
@@ -187,14 +188,15 @@ describe("connecting", () => {
 
     /** Time passes until that many attempts have failed, and none while one is being made. */
     async function failures({ connection, clock, lines }: Fixture, count: number): Promise<void> {
-      for (;;) {
+      while (connection.sink.gate === "hold") {
         await until(() => connection.describe().state !== "opening");
         if (lines.filter(({ message }) => message === "voice connection lost").length >= count) return;
         clock.advance(250);
       }
+      throw new Error(`it was given up before ${count} attempts had failed`);
     }
 
-    test("it is tried on and on after refusals, at intervals of at most a minute, and opens in the end", async () => {
+    test("it is tried on and on after refusals, at ever longer intervals, and opens in the end", async () => {
       const fixture = await refused();
       const { clock, connection, states, closes, outcome } = fixture;
       const atMs: number[] = [];
@@ -203,21 +205,22 @@ describe("connecting", () => {
         atMs.push(clock.now());
       }
       const intervalsMs = atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0));
-      expect(intervalsMs).toEqual([250, 750, 2000, 5000, 12_000, 24_000, 48_000, 48_000]);
+      expect(intervalsMs).toEqual([250, 750, 2000, 5000, 12_000, 12_000, 12_000, 12_000]);
       expect([outcome(), connection.sink.gate, states, closes]).toEqual(["pending", "hold", [], []]);
       fixture.admit();
-      clock.advance(48_000);
+      clock.advance(12_000);
       await until(() => connection.sink.gate === "send");
       expect([outcome(), closes]).toEqual(["opened", []]);
     });
 
-    test("it is given up after an hour", async () => {
-      const { clock, connection, outcome } = await refused();
-      for (let ms = 0; ms < 3_600_000; ms += 60_000) {
-        await settle();
-        expect(outcome()).toBe("pending");
-        clock.advance(60_000);
-      }
+    test("it is given up after two minutes", async () => {
+      const fixture = await refused();
+      const { clock, connection, outcome } = fixture;
+      await failures(fixture, 9);
+      clock.advance(120_000 - clock.now() - 1);
+      await settle();
+      expect(outcome()).toBe("pending");
+      clock.advance(1);
       await until(() => outcome() !== "pending");
       expect([outcome(), connection.sink.gate, clock.pendingCount]).toEqual(["voice-connect-failed", "down", 0]);
     });
@@ -231,7 +234,7 @@ describe("connecting", () => {
       await until(() => silent.listening);
       const { connection, credentials, clock } = await prepare();
       const { port } = silent.address() as { port: number };
-      void connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }), { isAwaited: false }).catch(() => 0);
+      void connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }), { isPatient: true }).catch(() => 0);
       await until(() => connectionCount === 1);
       clock.advance(5000);
       clock.advance(250);
@@ -243,26 +246,39 @@ describe("connecting", () => {
 
     test("it is given up at once when trying again cannot help", async () => {
       const { connection, credentials } = await prepare({}, { networkAllow: [] });
-      const outcome = connection.connect(credentials(), { isAwaited: false });
+      const outcome = connection.connect(credentials(), { isPatient: true });
       await expect(outcome).rejects.toMatchObject({ cause: { code: "address-refused" } });
     });
 
-    test("once somebody waits, it is tried at once and given up as any other", async () => {
-      const fixture = await refused();
-      const { clock, connection, credentials, endpoint, outcome } = fixture;
-      await failures(fixture, 7);
-      const startMs = clock.now();
-      const awaited = connection.connect(credentials({ endpoint })).catch((error) => error.code);
-      await failures(fixture, 10);
-      expect(await awaited).toBe("voice-connect-failed");
+    test.each([
+      [408, true],
+      [429, true],
+      [503, true],
+      [403, false],
+      [404, false],
+    ])("it is tried again after the status %i: %s", async (status, isTriedAgain) => {
+      const server = createHttpServer((_request, response) => response.writeHead(status).end());
+      server.listen(0, "127.0.0.1");
+      await until(() => server.listening);
+      open.unshift({ close: () => server.close() });
+      const { connection, credentials, clock, lines } = await prepare();
+      const { port } = server.address() as AddressInfo;
+      let outcome = "pending";
+      connection.connect(credentials({ endpoint: `127.0.0.1:${port}` }), { isPatient: true }).catch((error) => {
+        outcome = error.code;
+      });
+      await until(() => lines.some(({ message }) => message === "voice connection lost"));
       await settle();
-      expect([clock.now() - startMs, outcome()]).toEqual([1000, "voice-connect-failed"]);
+      expect([outcome, connection.sink.gate]).toEqual(
+        isTriedAgain ? ["pending", "hold"] : ["voice-connect-failed", "down"],
+      );
+      connection.close();
       expect(clock.pendingCount).toBe(0);
     });
 
     test("what discord closes is reported with its code", async () => {
       const fixture = await prepare();
-      await fixture.connection.connect(fixture.credentials(), { isAwaited: false });
+      await fixture.connection.connect(fixture.credentials(), { isPatient: true });
       await until(() => fixture.connection.sink.gate === "send");
       await closeByServer(fixture, 4006, "Session is no longer valid.");
       expect(fixture.closes).toEqual([{ code: 4006, reason: "Session is no longer valid.", isByRemote: true }]);
