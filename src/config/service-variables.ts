@@ -29,7 +29,7 @@ export function takeServiceManager(
 }
 
 /** The first of the state directories that a service manager made for the program; undefined without one. */
-export function stateDirectoryOf(env: Variables): string | undefined {
+export function stateDirectoryOf(env: Variables = process.env): string | undefined {
   return env.STATE_DIRECTORY?.split(":")[0] || undefined;
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 /** Resolves when the disk has all logs of the database in the folder. Throws what the file system throws. */
 export type SyncLogs = (folder: string) => Promise<void>;
 
-/** Through descriptors of its own, so that no write waits. `sync` is replaced in tests. */
+/** Through separate descriptors, so that no write waits. `sync` is replaced in tests. */
 export async function syncLogs(folder: string, sync: (path: string) => Promise<void> = syncFile): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^\d+\.log$/.test(name));
   // Oldest first: a newer log without the end of an older one would be a set of records that never was.

@@ -111,7 +111,7 @@ function unusableReason(error: unknown): SetAsideReason | undefined {
 
 async function openWhole(folder: string, options: RecordsOptions, expected?: readonly Total[]): Promise<OpenRecords> {
   const names = await readdir(folder);
-  // An empty folder after a start is the operator's way to begin anew.
+  // Operators empty the folder to start without state.
   const isExpected = expected !== undefined || (names.length > 0 && (await hasHolder(options.path)));
   if (isExpected) checkFiles(names);
   const database = await options.openDatabase(folder);

@@ -92,12 +92,12 @@ const runtimeCheck: Check = {
   }),
 };
 
-function configuredChecks(config: NodeConfig, { isNodeRunning }: DoctorContext): Check[] {
+function configuredChecks(config: NodeConfig, { cwd, isNodeRunning }: DoctorContext): Check[] {
   const { server, routePlanner, state } = config;
   return [
     ...(isNodeRunning === true ? [] : [portCheck(server)]),
     ...accessChecks(server),
-    stateCheck(state),
+    stateCheck(state, { cwd }),
     ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
     ...ytDlpCheck(config),
   ];

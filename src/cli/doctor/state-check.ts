@@ -4,16 +4,27 @@
 import { access, constants, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { NodeConfig } from "../../config/node-config.ts";
+import type { Variables } from "../../config/reading/placeholders.ts";
+import { stateDirectoryOf } from "../../config/service-variables.ts";
 import type { Check, CheckResult } from "./check.ts";
 
 const ADVICE =
   "set tonearm.state.path to a folder that the node may write to, or tonearm.state.enabled to false; " +
   "until then a restart ends all sessions";
 
-/** `loadDatabase` is replaced in tests; it rejects when the package of the database cannot be loaded. */
+export interface StateCheckOptions {
+  /** Default: that of this process. */
+  readonly cwd?: string;
+  /** Default: that of this process. */
+  readonly env?: Variables;
+  /** Replaced in tests; rejects when the package of the database cannot be loaded. */
+  readonly loadDatabase?: () => Promise<unknown>;
+}
+
+/** Whether the state can be stored where this process would store it. */
 export function stateCheck(
   { isEnabled, path }: NodeConfig["state"],
-  loadDatabase: () => Promise<unknown> = () => import("classic-level"),
+  { cwd = process.cwd(), env, loadDatabase = () => import("classic-level") }: StateCheckOptions = {},
 ): Check {
   return {
     name: "state",
@@ -26,7 +37,10 @@ export function stateCheck(
         const advice = "install it again, without --omit=optional; until then a restart ends all sessions";
         return { status: "warn", found: "the optional package classic-level cannot be loaded", advice };
       }
-      return await checkFolder(path);
+      const result = await checkFolder(path);
+      // The service of systemd has a variable that a shell has not, and so another folder.
+      const isOfShell = path === join(cwd, "state") && stateDirectoryOf(env) === undefined;
+      return isOfShell ? { ...result, found: `${result.found} (STATE_DIRECTORY of systemd is not set here)` } : result;
     },
   };
 }

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function check(path: string, { isEnabled = true, loadDatabase = async (): Promise<unknown> => undefined } = {}) {
-  return stateCheck({ isEnabled, path, key: undefined }, loadDatabase).run();
+  return stateCheck({ isEnabled, path, key: undefined }, { loadDatabase }).run();
 }
 
 describe("the doctor's line about stored state", () => {
@@ -25,6 +25,14 @@ describe("the doctor's line about stored state", () => {
     const path = join(folder, "deep/state");
     expect(await check(path)).toEqual({ status: "ok", found: `${path} will be created` });
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("the default folder of a shell is named as such: a service of systemd has another one", async () => {
+    const path = join(folder, "state");
+    const found = async (env: Readonly<Record<string, string>>) =>
+      (await stateCheck({ isEnabled: true, path, key: undefined }, { cwd: folder, env }).run()).found;
+    expect(await found({})).toBe(`${path} will be created (STATE_DIRECTORY of systemd is not set here)`);
+    expect(await found({ STATE_DIRECTORY: folder })).toBe(`${path} will be created`);
   });
 
   test.each(["state", "state/deep"])("a file where %s should be is a warning with advice", async (name) => {
