@@ -6,7 +6,7 @@ import type { FilterSettings } from "../../filters/filter-settings.ts";
 import { isSnowflake } from "../../lib/snowflake.ts";
 import { type StoredTrack, storedTrackOf, trackOfStored } from "../../track/stored-track.ts";
 import type { PlayerIntent, TrackIntent, TrackMirror, VoiceIntent } from "./player-intent.ts";
-import { areFilterSettings } from "./stored-filters.ts";
+import { readFilterSettings } from "./stored-filters.ts";
 
 const VOLUME_MAX = 1000;
 
@@ -47,8 +47,9 @@ export function storedTracksOf({ track, mirror }: TrackIntent): StoredTracks {
  */
 export function readStoredPlayer(player: unknown, tracks: unknown): PlayerIntent | undefined {
   if (!isObject(player)) return undefined;
-  const { volume, isPaused, filters, track: times, voice: storedVoice } = player;
-  if (!isWithin(volume, 0, VOLUME_MAX) || !isFlag(isPaused) || !areFilterSettings(filters)) return undefined;
+  const { volume, isPaused, filters: storedFilters, track: times, voice: storedVoice } = player;
+  const filters = readFilterSettings(storedFilters);
+  if (!isWithin(volume, 0, VOLUME_MAX) || !isFlag(isPaused) || filters === undefined) return undefined;
   const track = readTrackIntent(times, tracks);
   const voice = readVoice(storedVoice);
   if ((track === undefined && times !== undefined) || (voice === undefined && storedVoice !== undefined))

@@ -3,6 +3,7 @@
 
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import type { OpenedState, StateStore } from "../../state/state-store.ts";
 import type { Session } from "../sessions/session.ts";
@@ -18,6 +19,9 @@ import {
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
+
+/** Longest that the end of the node waits for its last write. */
+const WRITE_MS_MAX = 3000;
 
 interface NodeStateOptions {
   /** Undefined: the configuration has switched it off. */
@@ -130,10 +134,10 @@ export class NodeState {
     this.#frozen ??= this.#recording?.writer.stop();
   }
 
-  /** Resolves when all is written; never rejects. */
+  /** Resolves when all is written, or after some seconds where the disk hangs; never rejects. */
   async close(): Promise<void> {
     this.freeze();
-    await this.#frozen;
+    await Promise.race([this.#frozen, pause(this.#options.clock, WRITE_MS_MAX)]);
     await this.#recording?.store.close();
   }
 

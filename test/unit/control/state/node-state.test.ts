@@ -471,7 +471,7 @@ describe("players", () => {
 
   test("those that begin at once let other work of the thread run in between", async () => {
     const session = await lasting();
-    for (let index = 0; index < 40; index++) await first.playerOf(session, `${index}`);
+    for (let index = 0; index < 80; index++) await first.playerOf(session, `${index}`);
     await first.flow();
     const next = await restarted();
     void next.state.begin();
@@ -480,7 +480,7 @@ describe("players", () => {
       begun.push(next.players.filter(({ isHeld }) => !isHeld).length);
       await nextIteration();
     }
-    expect(begun).toEqual([0, 16, 32, 40]);
+    expect(begun).toEqual([0, 32, 64, 80]);
   });
 
   test("none gets filters that are not allowed any more, and one line of the log says so", async () => {
