@@ -29,7 +29,7 @@ function withoutBigints(value: unknown): unknown {
 }
 
 /** Filters as they are stored: with all members, each of its kind and within its range. Those of plugins are flat. */
-export function areFilterSettings(value: unknown): value is FilterSettings {
+function areFilterSettings(value: unknown): value is FilterSettings {
   if (!filterSettingsSchema.safeParse(value).success) return false;
   // The value, as the result of the schema would lack what it lets pass under odd names.
   const filters = value as FilterSettings;
