@@ -21,6 +21,8 @@ const ASKED_AT_ONCE_MAX = 4;
 const RESUMING_OFF_SHARE = 0.015;
 const RESUMING_ON_SHARE = 0.3;
 const END_SOON_MS_MAX = 1500;
+/** Events wait until they are stored: a little more than the node lets them. */
+const HELD_MS_MAX = 300;
 const SETTLE_MS_MAX = 6000;
 const SETTLE_MS_MIN = 250;
 const POLL_MS = 50;
@@ -219,6 +221,7 @@ export class MomentClient {
       this.#readEvents();
       const eventsBefore = this.checks.events;
       const views = await this.#players();
+      await sleep(HELD_MS_MAX);
       await this.#bot.ping();
       this.#readEvents();
       // What has ended in between is in the events, but not in the answer.
