@@ -9,6 +9,8 @@ export class MemoryStateStore implements StateStore {
   readonly batches: (readonly StateChange[])[] = [];
   /** The code of the error of each write; undefined: it succeeds. */
   failure: "state-unwritable" | "state-full" | "state-damaged" | undefined;
+  /** More records than this are refused with `state-full`. */
+  recordsMax = Number.POSITIVE_INFINITY;
   isClosed = false;
   #held: (() => void)[] | undefined;
 
@@ -26,6 +28,12 @@ export class MemoryStateStore implements StateStore {
     if (this.#held !== undefined) await new Promise<void>((resolve) => this.#held?.push(resolve));
     if (this.failure === "state-damaged") this.records.clear();
     if (this.failure !== undefined) throw new NodeError(this.failure, `no: ${this.failure}`);
+    const after = new Set(this.records.keys());
+    for (const { key, value } of changes) {
+      if (value === undefined) after.delete(key);
+      else after.add(key);
+    }
+    if (after.size > this.recordsMax) throw new NodeError("state-full", "no: state-full");
     for (const { key, value } of changes) {
       if (value === undefined) this.records.delete(key);
       else this.records.set(key, value);

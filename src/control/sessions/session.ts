@@ -301,14 +301,12 @@ export class Session implements EventSink {
       return;
     }
     const queued = this.#queued(message);
+    // Each is numbered, stored or not: in this order they wait for the client if its socket is lost.
     const isEvent = message.op === "event" || message.op === "extension";
-    if (isEvent && this.#recorder.isStored(this)) {
-      const stored = this.#waitingMessage(queued);
-      this.#recorder.onMessage(this, stored);
-      state.outbox.push(stored, this.#recorder.written());
-    } else {
-      state.outbox.push(queued);
-    }
+    const numbered = isEvent ? this.#waitingMessage(queued) : queued;
+    const isStored = isEvent && this.#recorder.isStored(this);
+    if (isStored) this.#recorder.onMessage(this, numbered);
+    state.outbox.push(numbered, isStored ? this.#recorder.written() : undefined);
     // After the push, so that the message that exceeds the bound is among the buffered ones.
     if (state.outbox.isFull) this.#dropSlowClient(state.socket);
   }

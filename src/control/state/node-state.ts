@@ -8,14 +8,8 @@ import type { Logger } from "../../log/log.ts";
 import type { OpenedState, StateStore } from "../../state/state-store.ts";
 import type { Session } from "../sessions/session.ts";
 import { NO_RECORDER, type SessionRecorder } from "../sessions/session-recorder.ts";
-import { type ReadRecords, readRecords, type StoredSession } from "./read-records.ts";
-import {
-  beginPlayers,
-  type RestoredPlayer,
-  type RestoredState,
-  type RestoreOptions,
-  restoreSessions,
-} from "./restore-sessions.ts";
+import { type ReadRecords, readRecords } from "./read-records.ts";
+import { beginPlayers, type RestoredPlayer, type RestoreOptions, restoreSessions } from "./restore-sessions.ts";
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -81,30 +75,32 @@ export class NodeState {
   ): Promise<void> {
     const recording = this.#recording;
     if (recording === undefined) return;
+    recording.recorder.start();
+    try {
+      await this.#restoreAll(recording, options, onSession);
+    } catch (error) {
+      // A fault of ours must not end every start.
+      this.#options.logger.error("state: not all of it could be restored; please report it", { error });
+    }
+  }
+
+  async #restoreAll(
+    recording: Recording,
+    options: Omit<RestoreOptions, "clock" | "logger">,
+    onSession: (session: Session) => void,
+  ): Promise<void> {
+    const { clock, logger } = this.#options;
     const { writer, recorder } = recording;
-    recorder.start();
     const { sessions: stored, useless } = await this.#read(recording);
-    const { sessions, players, counts, lost } = this.#restoreAll(stored, options);
+    const { sessions, players, counts, lost } = restoreSessions(stored, { ...options, clock, logger });
+    this.#held = players;
+    this.#restored = counts;
     for (const session of sessions) {
       recorder.adopt(session);
       onSession(session);
     }
-    this.#held = players;
-    this.#restored = counts;
     for (const key of [...useless, ...lost]) writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
-    if (counts.sessions > 0)
-      this.#options.logger.info("state restored: sessions wait for their clients", { ...counts });
-  }
-
-  /** A fault of ours must not end every start. */
-  #restoreAll(stored: readonly StoredSession[], options: Omit<RestoreOptions, "clock" | "logger">): RestoredState {
-    const { clock, logger } = this.#options;
-    try {
-      return restoreSessions(stored, { ...options, clock, logger });
-    } catch (error) {
-      logger.error("state: sessions could not be restored; please report it", { error });
-      return { sessions: [], players: [], counts: { sessions: 0, players: 0 }, lost: [] };
-    }
+    if (counts.sessions > 0) logger.info("state restored: sessions wait for their clients", { ...counts });
   }
 
   /** Lets the restored players go on, those that sounded first. Resolves when all have; never rejects. */

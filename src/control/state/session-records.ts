@@ -22,6 +22,10 @@ export const recordKey = {
     `kept/${sessionId}/${guildId}/${Buffer.from(plugin).toString("hex")}`,
 } as const;
 
+export function isMessageKey(key: string): boolean {
+  return key.startsWith("message/");
+}
+
 /** The name in a key: in hexadecimal digits, as a key cannot hold every character. */
 export function readName(digits: string): string {
   return Buffer.from(digits, "hex").toString();

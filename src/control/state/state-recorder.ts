@@ -9,7 +9,7 @@ import type { PlayerIntent } from "../players/player-intent.ts";
 import { storedPlayerOf, storedTracksOf } from "../players/stored-player.ts";
 import type { QueuedMessage } from "../sessions/resume-queue.ts";
 import type { RecordedSession, SessionRecorder } from "../sessions/session-recorder.ts";
-import { recordKey, sessionRecordOf } from "./session-records.ts";
+import { isMessageKey, recordKey, sessionRecordOf } from "./session-records.ts";
 import type { ReadChanges, StateWriter } from "./state-writer.ts";
 
 /** Each player that plays is written again once in ten of these: where it is, and when it was there. */
@@ -159,7 +159,9 @@ export class StateRecorder implements SessionRecorder {
     const { writer } = this.#options;
     const sessionKey = recordKey.session(session.id);
     for (const [key, read] of stored.entries) {
-      if (writer.isKnown(key)) writer.mark(key, read, { isBulk: key !== sessionKey });
+      // A message may have been taken before the session is stored again, of which nobody tells.
+      const removal: ReadChanges = isMessageKey(key) ? () => [{ key, value: undefined }] : read;
+      if (writer.isKnown(key)) writer.mark(key, removal, { isBulk: key !== sessionKey });
       else writer.unmark(key);
     }
   }

@@ -66,6 +66,8 @@ export class StateWriter {
   #writing: Promise<void> | undefined;
   /** The batch that failed: it is written before anything else, as its entries do not read the same a second time. */
   #failed: Batch | undefined;
+  /** The store has lost all that it had, and nothing has been written since. */
+  #isEmptied = false;
   /** Answers may wait for the write that is under way. */
   #isWritingEntries = false;
   /** One has failed, and the next try is later. */
@@ -118,6 +120,7 @@ export class StateWriter {
   unmark(entry: string): void {
     this.#entries.delete(entry);
     this.#bulk.delete(entry);
+    this.#refused.delete(entry);
   }
 
   /**
@@ -150,8 +153,8 @@ export class StateWriter {
     while (this.#entries.size + this.#bulk.size > 0) last.push(this.#takeBatch());
     await this.#writing;
     const batches = this.#failed === undefined ? last : [this.#failed, ...last];
-    // After a failure the rest would be a part of it all.
-    for (const batch of batches) if (!(await this.#writeBatch(batch))) break;
+    // After a failure, or in a store that has lost what it had, the rest would be a part of it all.
+    for (const batch of this.#isEmptied ? [] : batches) if ((await this.#writeBatch(batch)) === "failed") break;
     this.#settleWaiters(Number.POSITIVE_INFINITY);
   }
 
@@ -183,7 +186,11 @@ export class StateWriter {
     const changes: StateChange[] = [];
     const entries = new Map<string, ReadChanges>();
     let sizeBytes = 0;
+    // What was refused is a batch by itself: with it all others would be refused, too.
+    let areRefused: boolean | undefined;
     for (const [name, read] of this.#waiting()) {
+      areRefused ??= this.#refused.has(name);
+      if (areRefused !== this.#refused.has(name)) break;
       this.unmark(name);
       entries.set(name, read);
       for (const change of this.#storable(this.#changesOf(read))) {
@@ -219,16 +226,15 @@ export class StateWriter {
     return changes.map(({ key }) => ({ key, value: undefined }));
   }
 
-  /** Whether it was written; never rejects. */
-  async #writeBatch(batch: Batch): Promise<boolean> {
+  /** Never rejects. `refused`: there is no room for some of it. */
+  async #writeBatch(batch: Batch): Promise<"written" | "refused" | "failed"> {
     this.#failed = undefined;
-    const { changes, entries } = batch;
-    if (changes.length === 0) return true;
+    const { changes } = batch;
+    if (changes.length === 0) return "written";
     try {
       await this.#options.store.write(changes);
     } catch (error) {
-      this.#onFailed(batch, error);
-      return false;
+      return this.#onFailed(batch, error);
     } finally {
       this.#isHanging = false;
     }
@@ -237,20 +243,23 @@ export class StateWriter {
       if (value === undefined) this.#known.delete(key);
       else this.#counts.writtenBytes += value.length;
     }
-    for (const name of entries.keys()) this.#refused.delete(name);
-    if (this.#status.kind !== "failing" || this.#refused.size > 0) return true;
+    this.#isEmptied = false;
+    if (this.#status.kind !== "failing" || this.#refused.size > 0) return "written";
     this.#status = { kind: "working" };
     this.#options.logger.info("state: writing works again");
-    return true;
+    return "written";
   }
 
-  #onFailed(batch: Batch, error: unknown): void {
+  #onFailed(batch: Batch, error: unknown): "refused" | "failed" {
     const { clock, logger } = this.#options;
     const code = error instanceof NodeError ? error.code : undefined;
     if (code === "state-full") this.#refuse(batch);
     else this.#failed = batch;
     this.#counts.failedWrites++;
-    if (code === "state-damaged") this.#options.onEmptied();
+    if (code === "state-damaged") {
+      this.#isEmptied = true;
+      this.#options.onEmptied();
+    }
     if (this.#status.kind !== "failing") {
       const reason = error instanceof NodeError ? error.message : "the store has failed";
       this.#status = { kind: "failing", reason, sinceEpochMs: clock.epochMs() };
@@ -261,6 +270,7 @@ export class StateWriter {
       this.#isPausing = false;
       if (this.#failed !== undefined || this.#entries.size + this.#bulk.size > 0) this.#schedule();
     });
+    return code === "state-full" ? "refused" : "failed";
   }
 
   /** Only what makes room is written again as it is. The rest is read again, behind all that may make more. */
@@ -269,7 +279,8 @@ export class StateWriter {
     if (removals.length > 0) this.#failed = { changes: removals, entries: new Map() };
     for (const [name, read] of entries) {
       this.#refused.add(name);
-      this.mark(name, read, { isBulk: true });
+      // It may have been marked since, and read otherwise.
+      if (!this.#entries.has(name) && !this.#bulk.has(name)) this.mark(name, read, { isBulk: true });
     }
     this.#options.onRefused();
   }

@@ -302,6 +302,60 @@ describe("a store that fails", () => {
     expect([...store.records.keys()]).toEqual(["refused"]);
   });
 
+  test("a full store still gets changes of what is there", async () => {
+    store.recordsMax = 1;
+    mark("there", "1");
+    await flow();
+    mark("new", "1");
+    await flow();
+    mark("there", "2");
+    for (let step = 0; step < 2; step++) {
+      clock.advance(5000);
+      await flow();
+    }
+    expect([...store.records]).toEqual([["there", "2"]]);
+    expect(writer.status.kind).toBe("failing");
+  });
+
+  test("what was marked while its batch was under way is not undone by its refusal", async () => {
+    store.recordsMax = 0;
+    store.hold();
+    mark("message", "text");
+    await flow();
+    mark("message", undefined);
+    store.release();
+    await flow();
+    store.recordsMax = 10;
+    clock.advance(5000);
+    await flow();
+    expect(store.records.size).toBe(0);
+    expect(writer.status).toEqual({ kind: "working" });
+  });
+
+  test("what is unmarked does not count as refused any more", async () => {
+    store.recordsMax = 0;
+    mark("a", "1");
+    await flow();
+    writer.unmark("a");
+    store.recordsMax = 10;
+    mark("b", "1");
+    clock.advance(5000);
+    await flow();
+    expect(writer.status).toEqual({ kind: "working" });
+  });
+
+  test("stop writes nothing into a store that lost everything with the write under way", async () => {
+    store.hold();
+    mark("a", "1");
+    await flow();
+    mark("b", "1");
+    store.failure = "state-damaged";
+    const stopped = writer.stop();
+    store.release();
+    await stopped;
+    expect(store.batches).toHaveLength(1);
+  });
+
   test("a store that has lost everything is told of, and gets what is marked then", async () => {
     mark("a", "1");
     await flow();
