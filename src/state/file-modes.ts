@@ -1,5 +1,6 @@
 // Takes from other users of the machine what they may do with the files of the state: a copy from a backup may have any
-// modes. Once at the start, when the folder is held by this process. Main thread.
+// modes. The folder around them may be shared with others. Once at the start, when it is held by this process. Main
+// thread.
 
 import { chmod, stat } from "node:fs/promises";
 import { recordsFolder } from "./open-records.ts";
@@ -13,7 +14,6 @@ export async function tightenModes(path: string, change: ChangeMode = chmod): Pr
   if (process.platform === "win32") return [];
   const open: string[] = [];
   for (const [one, mode] of [
-    [path, 0o700],
     [recordsFolder(path), 0o700],
     [keyFile(path), 0o600],
   ] as const) {

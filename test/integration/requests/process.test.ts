@@ -29,7 +29,7 @@ test.skipIf(process.platform === "win32")("SIGTERM to `npm start` ends the node 
   // A separate process group: a node that stays behind is ended with it.
   const npm = spawn("npm", ["start", "--", "--server.port=0"], {
     cwd: PROJECT_ROOT,
-    env: { PATH: process.env.PATH, HOME: nodes.folder() },
+    env: { PATH: process.env.PATH, HOME: nodes.folder(), TONEARM_STATE_ENABLED: "false" },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });

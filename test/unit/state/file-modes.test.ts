@@ -22,16 +22,16 @@ async function modes(): Promise<readonly number[]> {
   return await Promise.all(names.map(async (name) => (await stat(join(path, name))).mode & 0o777));
 }
 
-test("folders and key are closed to group and others", async () => {
+test("records and key are closed to group and others; the folder around them is left as it is", async () => {
   expect(await tightenModes(path)).toEqual([]);
-  expect(await modes()).toEqual([0o700, 0o700, 0o600]);
+  expect(await modes()).toEqual([0o750, 0o700, 0o600]);
 });
 
 test.each([
   ["refuses", () => Promise.reject(new Error("EPERM"))],
   ["ignores", () => Promise.resolve()],
 ])("what stays open is told where the file system %s the change", async (_, change) => {
-  expect(await tightenModes(path, change)).toEqual([path, join(path, "records"), join(path, "key")]);
+  expect(await tightenModes(path, change)).toEqual([join(path, "records"), join(path, "key")]);
 });
 
 test("what is closed already is left alone, and a missing key is none that is open", async () => {
