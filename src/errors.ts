@@ -7,6 +7,10 @@ type Fault = "caller" | "remote" | "environment" | "ourselves";
 /** Every code a `NodeError` can carry, with the party at fault. Codes are stable: users search for them. */
 export const ERROR_FAULTS = {
   "address-refused": "caller",
+  "cluster-away": "environment",
+  "cluster-conflict": "ourselves",
+  "cluster-fenced": "ourselves",
+  "cluster-unusable": "environment",
   "codec-unavailable": "environment",
   "config-invalid": "environment",
   "config-unreadable": "environment",
@@ -38,6 +42,7 @@ export const ERROR_FAULTS = {
   "load-timeout": "remote",
   "local-file-refused": "caller",
   "probe-crashed": "ourselves",
+  "machine-gone": "environment",
   "media-damaged": "remote",
   "media-decode-failed": "remote",
   "media-feed": "caller",
