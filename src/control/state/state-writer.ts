@@ -123,6 +123,16 @@ export class StateWriter {
     this.#refused.delete(entry);
   }
 
+  /** What it would read now is what is written of it, whatever comes; nothing where it is not marked. */
+  fix(entry: string): void {
+    const marked = this.#entries.get(entry);
+    const read = marked?.read ?? this.#bulk.get(entry);
+    if (read === undefined) return;
+    const changes = this.#changesOf(read);
+    if (marked === undefined) this.#bulk.set(entry, () => changes);
+    else this.#entries.set(entry, { ...marked, read: () => changes });
+  }
+
   /**
    * Resolves when all that is marked now has been written, but for what comes in bulk, or after a quarter of a second.
    * Undefined: there is nothing to wait for, or no use in waiting.
