@@ -1,8 +1,8 @@
 // The differences between protocol versions on the WebSocket. Main thread; web-socket-endpoint.ts does the rest.
 
 import type { IncomingHttpHeaders } from "node:http";
-import { extensionEvent } from "../protocol/extension-message.ts";
 import type { AskedSession } from "../cluster/session-homes.ts";
+import { extensionEvent } from "../protocol/extension-message.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
 import type { SessionClient, Sessions } from "../sessions/sessions.ts";

@@ -1,14 +1,14 @@
 // The cluster that this node is a machine of, as node.ts uses it: `openCluster` before the sessions, whose records are in
 // it, then NodeCluster, which moves them. Without a cluster there is none of it. Main thread; one for the node.
 
+import type { OwnNodeEvent } from "../../bridge/plugin-players.ts";
 import type { Bucket } from "../../cluster/bucket.ts";
 import { ClusterStore } from "../../cluster/cluster-store.ts";
+import { connectCluster } from "../../cluster/connect-cluster.ts";
 import { CONTRACT_VERSION, type Machine } from "../../cluster/machine.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import { type LostReason, Membership } from "../../cluster/membership.ts";
-import { connectCluster } from "../../cluster/connect-cluster.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
-import type { OwnNodeEvent } from "../../bridge/plugin-players.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log/log.ts";
@@ -42,7 +42,7 @@ export interface OpenedCluster {
   handlers: ClusterHandlers | undefined;
 }
 
-interface OpenOptions {
+export interface OpenOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -59,7 +59,10 @@ interface SessionClaimsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
   readonly store: Pick<ClusterStore, "readSession">;
   readonly link: Pick<MachineLink, "call" | "serve">;
-  readonly membership: Pick<Membership, "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status">;
+  readonly membership: Pick<
+    Membership,
+    "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status"
+  >;
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "withResumeKey">;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
   readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "remove" | "forgetAll">;
@@ -154,8 +157,7 @@ export class SessionClaims implements SessionHomes {
   }
 
   bring(asked: AskedSession, client: AskingClient): Promise<void> | undefined {
-    const id =
-      "sessionId" in asked ? asked.sessionId : this.#options.directory.withResumeKey(asked.resumeKey, client);
+    const id = "sessionId" in asked ? asked.sessionId : this.#options.directory.withResumeKey(asked.resumeKey, client);
     return id !== undefined && SESSION_ID.test(id) ? this.#bring(id, client) : undefined;
   }
 
@@ -326,8 +328,11 @@ export class SessionClaims implements SessionHomes {
       if (home === undefined) continue;
       const isHere = home.machineId === membership.self?.id;
       if (isHere ? !this.#isLeftHere(id) : membership.isAlive(home.machineId)) continue;
-      await this.#start(id, () => (isHere ? this.#open(sessionId, home.revision) : this.#take(sessionId, home, "adopted")));
-      if (!isHere && this.#own.has(id)) logger.info("cluster: a session was taken over", { sessionId, from: home.machineId });
+      await this.#start(id, () =>
+        isHere ? this.#open(sessionId, home.revision) : this.#take(sessionId, home, "adopted"),
+      );
+      if (!isHere && this.#own.has(id))
+        logger.info("cluster: a session was taken over", { sessionId, from: home.machineId });
     }
     this.#takingCount--;
   }
@@ -344,7 +349,8 @@ export class SessionClaims implements SessionHomes {
     const moving = move()
       .catch((error: unknown) => {
         const isExpected = error instanceof NodeError && error.fault !== "ourselves";
-        const isLate = error instanceof NodeError && (error.code === "cluster-conflict" || error.code === "cluster-fenced");
+        const isLate =
+          error instanceof NodeError && (error.code === "cluster-conflict" || error.code === "cluster-fenced");
         const level = isExpected || isLate ? "debug" : "error";
         this.#options.logger[level]("cluster: a session could not be moved", { sessionId: id, error });
       })

@@ -100,7 +100,8 @@ export class SessionDirectory {
     if (kind === "session") {
       const record = sessionRecord.safeParse(readJson(value)).data;
       this.#keyed.delete(id);
-      if (record !== undefined && record.resumeKey !== null && this.#keyed.size < SESSIONS_MAX) this.#keyed.set(id, record);
+      if (record !== undefined && record.resumeKey !== null && this.#keyed.size < SESSIONS_MAX)
+        this.#keyed.set(id, record);
       return;
     }
     const home = readHome({ value, revision });

@@ -29,7 +29,9 @@ import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
+import type { SessionHomes } from "../cluster/session-homes.ts";
 import type { Dialect } from "../sessions/dialect.ts";
+import type { Session } from "../sessions/session.ts";
 import { Authentication, type Recognition } from "./authentication.ts";
 import { type ConnectionState, Connections } from "./connections.ts";
 import { inboundConnectionOf, paceConnections } from "./inbound-connection.ts";
@@ -44,6 +46,8 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
+  /** Default: the node shares its sessions with no other. */
+  readonly homes?: SessionHomes | undefined;
   /** Undefined: the dashboard is disabled. */
   readonly dashboard: DashboardPart | undefined;
   /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
@@ -171,6 +175,11 @@ export class Api {
   /** The number of client connections in each state; those of their WebSockets are `upgraded`. */
   connectionCounts(): Readonly<Record<ConnectionState, number>> {
     return this.#connections.counts();
+  }
+
+  /** Ends the connection of a session whose client does not answer a ping. */
+  endSilent(session: Session): Promise<void> {
+    return this.#endpoint.endSilent(session);
   }
 
   /** How messages are written for clients of that version. */

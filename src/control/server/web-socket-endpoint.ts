@@ -159,7 +159,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
       })
       .catch((error: unknown) => {
         if (error instanceof NodeError && error.code === "cluster-away") {
-          refuse(socket, clusterAway(error), protocol.version);
+          // One that returns tries again without an answer, and may take any for final.
+          if (protocol.askedSession(request.headers) !== undefined) socket.destroy();
+          else refuse(socket, clusterAway(error), protocol.version);
           return;
         }
         this.#options.logger.error("WebSocket handshake failed", { error });

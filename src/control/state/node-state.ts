@@ -94,7 +94,8 @@ export class NodeState {
     try {
       const counts = this.#open(recording, await this.#read(recording));
       this.#restored = counts;
-      if (counts.sessions > 0) this.#options.logger.info("state restored: sessions wait for their clients", { ...counts });
+      if (counts.sessions > 0)
+        this.#options.logger.info("state restored: sessions wait for their clients", { ...counts });
     } catch (error) {
       // A fault of ours must not end every start.
       this.#options.logger.error("state: not all of it could be restored; please report it", { error });
