@@ -87,6 +87,7 @@ export class SessionClaims implements SessionHomes {
   #left: string[] = [];
   #takingCount = 0;
   #timer: Timer | undefined;
+  #isCheckingSoon = false;
   #joined: (() => void)[] = [];
   #stopServing: (() => void) | undefined;
   #life = 0;
@@ -174,8 +175,10 @@ export class SessionClaims implements SessionHomes {
     return home === undefined || home.machineId === self?.id ? undefined : home.machineId;
   }
 
-  /** Looks soon for sessions that have no living owner. */
+  /** Looks soon for sessions that have no living owner; without it, once in a while. */
   checkSoon(): void {
+    if (this.#isCheckingSoon) return;
+    this.#isCheckingSoon = true;
     this.#check(CHECK_DELAY_MS);
   }
 
@@ -183,6 +186,7 @@ export class SessionClaims implements SessionHomes {
     if (this.#isClosed) return;
     this.#timer?.cancel();
     this.#timer = this.#options.clock.after(delayMs, () => {
+      this.#isCheckingSoon = false;
       this.#queueLeft();
       this.#check(CHECK_INTERVAL_MS);
     });
@@ -265,9 +269,10 @@ export class SessionClaims implements SessionHomes {
   async #give(session: Session, to: string): Promise<ClaimAnswer> {
     const { state, directory, logger } = this.#options;
     const { id } = session;
-    const expected = this.#own.get(id);
     let answer: ClaimAnswer = { kind: "unknown" };
     await this.#start(id, async () => {
+      const expected = this.#own.get(id);
+      if (expected === undefined || !session.isWaiting) return;
       state.release(session);
       this.#own.delete(id);
       session.drop();
@@ -345,7 +350,7 @@ export class SessionClaims implements SessionHomes {
 
   /** Moves one, after whatever moves it already. What stands in the way now is tried again with the next check. */
   async #start(id: string, move: () => Promise<void>): Promise<void> {
-    await this.#moving.get(id);
+    while (this.#moving.has(id)) await this.#moving.get(id);
     const moving = move()
       .catch((error: unknown) => {
         const isExpected = error instanceof NodeError && error.fault !== "ourselves";
