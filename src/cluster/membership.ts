@@ -135,6 +135,8 @@ export class Membership {
     return this.#proof.isProven;
   }
 
+  get clockOffsetMs(): number { return 0; }
+
   /** How often an id was lost, since the process started. */
   get lostCount(): number {
     return this.#lostCount;

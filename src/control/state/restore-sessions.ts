@@ -204,7 +204,7 @@ export class PlayerStarts {
   }
 
   async #run(): Promise<void> {
-    for (;;) {
+    while (this.#waiting.length > 0) {
       await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
       const next = this.#waiting.shift();
       if (next === undefined || this.#options.signal.aborted) return;
