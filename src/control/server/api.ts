@@ -29,6 +29,7 @@ import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
+import { ONE_PLACE, type SessionPlaces } from "../cluster/session-places.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import { Authentication, type Recognition } from "./authentication.ts";
 import { type ConnectionState, Connections } from "./connections.ts";
@@ -44,11 +45,13 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
+  /** Default: all sessions are here. */
+  readonly places?: SessionPlaces | undefined;
   /** Undefined: the dashboard is disabled. */
   readonly dashboard: DashboardPart | undefined;
   /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
   readonly tls: TlsListener | undefined;
-  readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
+  readonly keys: Pick<KeyRing, "find" | "named" | "spend" | "isCurrent">;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
@@ -123,7 +126,9 @@ export class Api {
       context,
       connections,
       recognize,
-      untilReady: (asker, sessionId) => endpoint.untilReady(asker, sessionId),
+      keys: options.keys,
+      places: options.places ?? ONE_PLACE,
+      untilReady: (address, sessionId) => endpoint.untilReady(address, sessionId),
       isClosing: () => options.sessions.isClosed,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, upgrades),
