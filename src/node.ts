@@ -400,6 +400,7 @@ async function buildParts(
     keys,
     limitsOf,
     homes: cluster,
+    places: cluster,
     tls,
     dashboard,
     requestLogging: config.logging.requests,

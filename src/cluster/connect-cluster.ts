@@ -1,3 +1,5 @@
 import type { Bucket } from "./bucket.ts";
 import type { MachineLink } from "./machine-link.ts";
-export async function connectCluster(..._: unknown[]): Promise<{ link: MachineLink; bucket: Bucket }> { throw new Error("stub"); }
+export async function connectCluster(..._: unknown[]): Promise<{ link: MachineLink; bucket: Bucket }> {
+  throw new Error("stub");
+}

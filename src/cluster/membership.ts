@@ -135,7 +135,9 @@ export class Membership {
     return this.#proof.isProven;
   }
 
-  get clockOffsetMs(): number { return 0; }
+  get clockOffsetMs(): number {
+    return 0;
+  }
 
   /** How often an id was lost, since the process started. */
   get lostCount(): number {

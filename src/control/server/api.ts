@@ -30,6 +30,7 @@ import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
 import type { SessionHomes } from "../cluster/session-homes.ts";
+import { ONE_PLACE, type SessionPlaces } from "../cluster/session-places.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
 import { Authentication, type Recognition } from "./authentication.ts";
@@ -48,11 +49,13 @@ export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
   /** Default: the node shares its sessions with no other. */
   readonly homes?: SessionHomes | undefined;
+  /** Default: all sessions are here. */
+  readonly places?: SessionPlaces | undefined;
   /** Undefined: the dashboard is disabled. */
   readonly dashboard: DashboardPart | undefined;
   /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
   readonly tls: TlsListener | undefined;
-  readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
+  readonly keys: Pick<KeyRing, "find" | "named" | "spend" | "isCurrent">;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
@@ -127,7 +130,9 @@ export class Api {
       context,
       connections,
       recognize,
-      untilReady: (asker, sessionId) => endpoint.untilReady(asker, sessionId),
+      keys: options.keys,
+      places: options.places ?? ONE_PLACE,
+      untilReady: (address, sessionId) => endpoint.untilReady(address, sessionId),
       isClosing: () => options.sessions.isClosed,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, upgrades),

@@ -196,12 +196,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
    * Resolves when the client has been sent `ready`, if it is connecting right now: lavalink-client sends requests
    * immediately, with or without its session, and relies on `ready` before the answer. Undefined: nothing to wait for.
    */
-  untilReady({ socket }: Asker, sessionId: string | undefined): Promise<unknown> | undefined {
+  untilReady(address: string | undefined, sessionId: string | undefined): Promise<unknown> | undefined {
     if (this.#holding.size === 0) return undefined;
-    const { remoteAddress } = socket;
-    const own = [...this.#holding].filter(
-      ({ session, address }) => session.id === sessionId || address === remoteAddress,
-    );
+    const own = [...this.#holding].filter((open) => open.session.id === sessionId || open.address === address);
     return own.length === 0 ? undefined : Promise.all(own.map(({ held }) => held.released));
   }
 

@@ -127,12 +127,17 @@ export class StateWriter {
   async flushed(): Promise<void> {
     while (this.#writing !== undefined || this.#entries.size + this.#bulk.size > 0) {
       if (this.#status.kind === "failing") return;
-      if (this.#writing) await this.#writing; else await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
+      if (this.#writing) await this.#writing;
+      else await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
     }
   }
 
   reset(): void {
-    this.#entries.clear(); this.#bulk.clear(); this.#failed = undefined; this.#known.clear(); this.#refused.clear();
+    this.#entries.clear();
+    this.#bulk.clear();
+    this.#failed = undefined;
+    this.#known.clear();
+    this.#refused.clear();
     this.#status = { kind: "working" };
     this.#settleWaiters(Number.POSITIVE_INFINITY);
   }
@@ -156,10 +161,12 @@ export class StateWriter {
     if (this.#isHanging || this.#status.kind === "failing") return undefined;
     return new Promise((resolve) => {
       const max = this.#options.answerMsMax ?? ANSWER_MS_MAX;
-      const timer = Number.isFinite(max) ? this.#options.clock.after(max, () => {
-        this.#isHanging = true;
-        this.#settleWaiters(Number.POSITIVE_INFINITY);
-      }) : undefined;
+      const timer = Number.isFinite(max)
+        ? this.#options.clock.after(max, () => {
+            this.#isHanging = true;
+            this.#settleWaiters(Number.POSITIVE_INFINITY);
+          })
+        : undefined;
       const settle = (): void => {
         timer?.cancel();
         resolve();
