@@ -208,7 +208,8 @@ export class Lease {
     if (lifeRevision === undefined || this.#isOver) return;
     this.#written = { machineRevision: machine.revision, lifeRevision };
     const beat = readMachineRecord(id, machine.value)?.beat;
-    if (beat !== undefined) this.#onRenewed(beat);
+    // It may be long ago: a lease that has never been held begins with the next renewal.
+    if (beat !== undefined && this.#hasBeenHeld) this.#onRenewed(beat);
   }
 
   async #readLifeRevision(): Promise<number | undefined> {
@@ -236,7 +237,6 @@ export class Lease {
       this.check();
       return;
     }
-    // One that was found written only after its time gives nothing: the next renewal decides.
     if (this.#options.clock.now() >= this.#heldUntilMs) return;
     this.#hasBeenHeld = true;
     this.#expireLater();

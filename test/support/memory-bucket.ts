@@ -199,7 +199,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
 
   watch(watch: BucketWatch): () => void {
     this.#watches.add(watch);
-    if (this.status.kind === "connected" && !this.#nats.isAway) this.#begin(watch);
+    if (this.status.kind === "connected" && !this.#isCut) this.#begin(watch);
     return () => this.#watches.delete(watch);
   }
 
