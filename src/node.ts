@@ -11,6 +11,7 @@ import { allowedSources } from "./control/access/identity.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import { allowedFilters } from "./control/api/filter-settings.ts";
+import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
@@ -331,6 +332,7 @@ async function buildParts(
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const readState = () => state.report();
+  const readCluster = () => NO_CLUSTER;
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
     readStats,
@@ -343,6 +345,7 @@ async function buildParts(
     readSessions: () => sessions.all(),
     readConnections: () => api.connectionCounts(),
     readState,
+    readCluster,
     version: VERSION,
     startEpochMs: clock.epochMs(),
     isScraped,
@@ -357,6 +360,7 @@ async function buildParts(
       readStats,
       readLoad,
       readState,
+      readCluster,
       readSessions: () => sessions.all(),
       sourcesJson: () => sources.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
@@ -365,7 +369,7 @@ async function buildParts(
     return nodeBundle(node, key);
   };
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources, routePlanner, readLoad, readState },
+    parts: { sessions, sources, routePlanner, readLoad, readState, readCluster },
     log: logRing,
     readBundle: () => readSupport(),
     clock,
@@ -391,6 +395,7 @@ async function buildParts(
     readSupport,
     written: () => state.written(),
     readState,
+    readCluster,
     keys,
     limitsOf,
     tls,

@@ -11,7 +11,7 @@ import { accountFor, ownerOf } from "../access/account.ts";
 import { type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
-import { ApiError, badRequest, errorObject } from "../api/api-error.ts";
+import { ApiError, badRequest, errorObject, retryAfterOf } from "../api/api-error.ts";
 import { listBody } from "../api/list-answer.ts";
 import type { PluginRestRoutes } from "../api/plugin-rest-routes.ts";
 import { readBody } from "../api/request-bodies.ts";
@@ -357,7 +357,8 @@ function sendFailure(
   }
   // Requests that the framework refuses do not pass the hook that sets it.
   if (!reply.hasHeader(API_VERSION_HEADER)) reply.header(API_VERSION_HEADER, API_VERSION);
-  if (error instanceof ApiError && error.retryAfterS !== undefined) reply.header("Retry-After", error.retryAfterS);
+  const retryAfterS = retryAfterOf(error);
+  if (retryAfterS !== undefined) reply.header("Retry-After", retryAfterS);
   return reply.code(body.status).header("Content-Type", "application/json").send(jsonBody(body));
 }
 
