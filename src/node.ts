@@ -11,6 +11,7 @@ import { allowedSources } from "./control/access/identity.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import { allowedFilters } from "./control/api/filter-settings.ts";
+import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
 import { NodeCluster } from "./control/cluster/node-cluster.ts";
 import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
@@ -337,6 +338,7 @@ async function buildParts(
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const readState = () => state.report();
+  const readCluster = () => cluster?.report() ?? NO_CLUSTER;
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
     readStats,
@@ -349,6 +351,7 @@ async function buildParts(
     readSessions: () => sessions.all(),
     readConnections: () => api.connectionCounts(),
     readState,
+    readCluster,
     version: VERSION,
     startEpochMs: clock.epochMs(),
     isScraped,
@@ -363,6 +366,7 @@ async function buildParts(
       readStats,
       readLoad,
       readState,
+      readCluster,
       readSessions: () => sessions.all(),
       sourcesJson: () => sources.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
@@ -371,7 +375,7 @@ async function buildParts(
     return nodeBundle(node, key);
   };
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources, routePlanner, readLoad, readState },
+    parts: { sessions, sources, routePlanner, readLoad, readState, readCluster },
     log: logRing,
     readBundle: () => readSupport(),
     clock,
@@ -397,6 +401,7 @@ async function buildParts(
     readSupport,
     written: () => state.written(),
     readState,
+    readCluster,
     keys,
     limitsOf,
     homes: cluster,

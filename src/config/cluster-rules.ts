@@ -130,7 +130,7 @@ function tlsOf({ caPath, certificatePath, keyPath }: ClusterValues["tls"], conte
   return Object.keys(tls).length === 0 ? undefined : tls;
 }
 
-/** PEM instead of a path is not repeated by whoever cannot open it. */
+/** PEM instead of a path is refused here: the error of opening it would repeat it. */
 function pathOf(key: string, written: string, { cwd, reject }: ClusterContext): string {
   const isPath = written.length <= PATH_LENGTH_MAX && !/-----BEGIN|[\r\n]/.test(written);
   if (isPath) return resolve(cwd, written);
