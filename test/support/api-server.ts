@@ -58,6 +58,7 @@ interface ApiServerOptions {
   readonly keys?: KeyRing;
   readonly tls?: TlsListener;
   readonly dashboard?: ApiOptions["dashboard"];
+  readonly places?: ApiOptions["places"];
 }
 
 export interface Answer {
@@ -113,6 +114,7 @@ export class ApiServer {
       keys,
       tls: options.tls,
       dashboard: options.dashboard,
+      places: options.places,
       limitsOf,
       tracks: { load },
       clock,

@@ -33,7 +33,7 @@ const SESSION_SEGMENT = /\/:sessionId(?:\/|$)/;
 const NEVER_GONE = new AbortController().signal;
 
 interface ForwardedRequestsOptions extends Pick<RouteCallsOptions, "context" | "isClosing" | "places"> {
-  readonly calls: RouteCalls;
+  readonly calls: Pick<RouteCalls, "machineOf" | "answer">;
   readonly keys: Pick<KeyRing, "named">;
   readonly routes: readonly RestRoute[];
   readonly pluginRoutes: Pick<PluginRestRoutes, "routes">;
