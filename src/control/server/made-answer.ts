@@ -8,7 +8,7 @@ import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields } from "../../log/log.ts";
 import { accepts } from "../api/accept.ts";
 import type { ApiContext } from "../api/api-context.ts";
-import { ApiError, errorObject } from "../api/api-error.ts";
+import { errorObject, retryAfterOf } from "../api/api-error.ts";
 import { listBody } from "../api/list-answer.ts";
 import type { RestAnswer } from "../api/route.ts";
 import { isTraced, pathOf } from "./request-target.ts";
@@ -69,7 +69,7 @@ export function makeFailure(
   if (object.status >= 500 && !(error instanceof NodeError && error.fault !== "ourselves")) {
     logger.error("request failed: unexpected error", { method, path: object.path, error });
   }
-  const retryAfterS = error instanceof ApiError ? error.retryAfterS : undefined;
+  const retryAfterS = retryAfterOf(error);
   const headers = {
     ...(retryAfterS !== undefined && { "Retry-After": String(retryAfterS) }),
     "Content-Type": "application/json",

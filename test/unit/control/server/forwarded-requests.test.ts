@@ -260,8 +260,8 @@ describe("no answer of the other machine", () => {
   ])("a request is answered with 503 and not sent again: %s", async (_what, happen) => {
     happen();
     const path = `/v4/sessions/${sessionId}?a=b`;
-    const { status, json } = await near.request("PATCH", path, { body: { resuming: true } });
-    expect([status, json.status, json.path]).toEqual([503, 503, path.slice(0, -4)]);
+    const { status, headers, json } = await near.request("PATCH", path, { body: { resuming: true } });
+    expect([status, headers["retry-after"], json.status, json.path]).toEqual([503, "2", 503, path.slice(0, -4)]);
     expect(joined.calls.length).toBeLessThanOrEqual(1);
   });
 
