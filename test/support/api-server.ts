@@ -61,6 +61,7 @@ interface ApiServerOptions {
   readonly keys?: KeyRing;
   readonly tls?: TlsListener;
   readonly dashboard?: ApiOptions["dashboard"];
+  readonly places?: ApiOptions["places"];
 }
 
 export interface Answer {
@@ -116,6 +117,7 @@ export class ApiServer {
       keys,
       tls: options.tls,
       dashboard: options.dashboard,
+      places: options.places,
       limitsOf,
       tracks: { load },
       clock,

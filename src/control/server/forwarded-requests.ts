@@ -29,11 +29,9 @@ import { pathOf } from "./request-target.ts";
 import type { RouteCall, RouteCalls, RouteCallsOptions } from "./route-calls.ts";
 
 const SESSION_SEGMENT = /\/:sessionId(?:\/|$)/;
-/** Another machine waits for the answer, whatever its client does. */
-const NEVER_GONE = new AbortController().signal;
 
 interface ForwardedRequestsOptions extends Pick<RouteCallsOptions, "context" | "isClosing" | "places"> {
-  readonly calls: RouteCalls;
+  readonly calls: Pick<RouteCalls, "machineOf" | "answer">;
   readonly keys: Pick<KeyRing, "named">;
   readonly routes: readonly RestRoute[];
   readonly pluginRoutes: Pick<PluginRestRoutes, "routes">;
@@ -111,7 +109,9 @@ export class ForwardedRequests {
       const identity = access === "open" ? NOBODY : this.#identityOf(request.key);
       if (identity === undefined) return { status: REFUSED_STATUSES.wrong, headers: {}, body: undefined };
       if (!mayUse(identity.role, access)) throw notFor(identity, access);
-      const made = await calls.answer({ ...request, route, identity, signal: NEVER_GONE, asker: undefined });
+      // Never aborted: nobody hears here of the client. One for each request, as some work leaves listeners on it.
+      const { signal } = new AbortController();
+      const made = await calls.answer({ ...request, route, identity, signal, asker: undefined });
       return made === undefined ? undefined : { ...made, body: await this.#whole(made.body, request) };
     } catch (error) {
       return makeFailure(error, request, context);
@@ -154,7 +154,7 @@ export class ForwardedRequests {
 
   #count(key: object, sizeBytes: number, account: string): void {
     if (this.#memory.hold(key, sizeBytes, { account, onDropped: undefined })) return;
-    const message = "the node holds as much as it can for requests to other machines: try again in a moment";
+    const message = "the node holds as much as it can of large requests between machines: try again in a moment";
     throw new NodeError("requests-busy", message);
   }
 }
