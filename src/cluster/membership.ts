@@ -135,8 +135,12 @@ export class Membership {
     return this.#proof.isProven;
   }
 
+  /**
+   * How much the clock of the NATS servers is ahead of this machine's, in milliseconds: times that are shared are told by
+   * theirs. 0 until it is known.
+   */
   get clockOffsetMs(): number {
-    return 0;
+    return this.#others.clockOffsetMs;
   }
 
   /** How often an id was lost, since the process started. */

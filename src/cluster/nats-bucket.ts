@@ -122,11 +122,11 @@ export class NatsBucket implements Bucket {
       subjects: withoutContained(patterns.map((pattern) => subjects.ofPattern(pattern))),
       clock,
       logger,
-      onMessage: ({ subject, revision, data }) => {
+      onMessage: ({ subject, revision, storedEpochMs, data }) => {
         const key = subjects.keyOf(subject);
         if (data === undefined) return onEntry({ key, value: undefined, revision });
         const value = sealing.open(key, data);
-        if (value !== undefined) onEntry({ key, value, revision });
+        if (value !== undefined) onEntry({ key, value, revision, storedEpochMs });
       },
       onCaughtUp,
     });

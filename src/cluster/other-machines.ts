@@ -12,6 +12,9 @@ import type { Machine } from "./machine.ts";
 import type { MachineLink } from "./machine-link.ts";
 import { lifeKey, MACHINE_PATTERN, machineIdOf, machineKey, readMachineRecord } from "./machine-record.ts";
 
+/** A renewal that comes back within this time shows how the clocks differ. */
+const QUICK_MS = 500;
+const CLOCK_WARNING_MS = 5000;
 const MACHINES_MAX = 1000;
 /** Ids whose past is remembered: one that is forgotten counts as alive a little longer. */
 const IDS_MAX = 10_000;
@@ -57,6 +60,8 @@ export class OtherMachines {
   /** There are records for which there was no room in the list. */
   #isOverfull = false;
   #hasWarnedOfUnreadable = false;
+  #clockOffsetMs: number | undefined;
+  #hasWarnedOfClock = false;
   #unwatch: (() => void) | undefined;
   #timer: Timer | undefined;
 
@@ -76,6 +81,11 @@ export class OtherMachines {
   stop(): void {
     this.#unwatch?.();
     this.#timer?.cancel();
+  }
+
+  /** See `Membership.clockOffsetMs`. */
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs ?? 0;
   }
 
   get isCaughtUp(): boolean {
@@ -115,7 +125,7 @@ export class OtherMachines {
     this.#options.onChanged();
   }
 
-  #onEntry({ key, value, revision }: BucketEntry): void {
+  #onEntry({ key, value, revision, storedEpochMs }: BucketEntry): void {
     const id = machineIdOf(key);
     if (id === undefined) {
       this.#warnOfUnreadable(key);
@@ -127,17 +137,30 @@ export class OtherMachines {
     const record = value === undefined ? undefined : readMachineRecord(id, value);
     if (value !== undefined && record === undefined) this.#warnOfUnreadable(key);
     if (isOwn && value === undefined) lease.declaredDead();
-    else if (isOwn) this.#onReturned(lease, record?.beat);
+    else if (isOwn) this.#onReturned(lease, record?.beat, storedEpochMs);
     else if (value === undefined) this.#remove(id);
     else this.#put(id, record?.machine, revision);
   }
 
   /** A renewal of this machine has come back. */
-  #onReturned(lease: Lease, beat: number | undefined): void {
+  #onReturned(lease: Lease, beat: number | undefined, storedEpochMs: number | undefined): void {
     const sentMs = beat === undefined ? undefined : lease.sentMs(beat);
     if (sentMs === undefined || sentMs < this.#returnedMs) return;
+    if (storedEpochMs !== undefined) this.#onStored(sentMs, storedEpochMs);
     if (this.#options.clock.now() - this.#returnedMs > GAP_MS_MAX) this.interrupted();
     this.#returnedMs = sentMs;
+  }
+
+  /** What takes long to come back says little about the clocks. */
+  #onStored(sentMs: number, storedEpochMs: number): void {
+    const { clock, logger } = this.#options;
+    const tookMs = clock.now() - sentMs;
+    if (tookMs > QUICK_MS && this.#clockOffsetMs !== undefined) return;
+    this.#clockOffsetMs = Math.round(storedEpochMs - (clock.epochMs() - tookMs / 2));
+    if (Math.abs(this.#clockOffsetMs) < CLOCK_WARNING_MS || this.#hasWarnedOfClock) return;
+    this.#hasWarnedOfClock = true;
+    const message = "cluster: the clocks of this machine and of the NATS server differ: synchronise both, as with NTP";
+    logger.warn(message, { aheadMs: -this.#clockOffsetMs });
   }
 
   #put(id: string, machine: Machine | undefined, revision: number): void {

@@ -21,6 +21,8 @@ export interface FedMessage {
   readonly revision: number;
   /** Undefined: a mark of removal. */
   readonly data: Uint8Array | undefined;
+  /** When the stream's leader has stored it, by its clock; undefined: not known. */
+  readonly storedEpochMs?: number | undefined;
 }
 
 export interface FeedOptions {
@@ -125,8 +127,9 @@ export class RecordFeed {
     const operation = message.headers?.get("KV-Operation") ?? "";
     const isRemoved = operation === "DEL" || operation === "PURGE";
     const { subject } = message;
-    this.#options.onMessage({ subject, revision: place.revision, data: isRemoved ? undefined : message.data });
-    if (place.pendingCount === 0) this.#caughtUp();
+    const { revision, storedEpochMs, pendingCount } = place;
+    this.#options.onMessage({ subject, revision, storedEpochMs, data: isRemoved ? undefined : message.data });
+    if (pendingCount === 0) this.#caughtUp();
   }
 
   /** Heartbeats, and questions whether more may be sent. */
@@ -152,9 +155,12 @@ export class RecordFeed {
   }
 }
 
+const NANOSECONDS_PER_MS = 1e6;
+
 interface Place {
   readonly revision: number;
   readonly delivery: number;
+  readonly storedEpochMs: number;
   readonly pendingCount: number;
 }
 
@@ -166,7 +172,8 @@ function placeOf(reply: string | undefined): Place | undefined {
   const parts = reply?.split(".") ?? [];
   const start = parts.length === 9 ? 5 : 7;
   if (parts.length < 9) return undefined;
-  const [revision, delivery, , pendingCount] = parts.slice(start, start + 4).map(Number);
-  if (revision === undefined || delivery === undefined || pendingCount === undefined) return undefined;
-  return { revision, delivery, pendingCount };
+  const [revision, delivery, storedNs, pendingCount] = parts.slice(start, start + 4).map(Number);
+  if (revision === undefined || delivery === undefined || storedNs === undefined || pendingCount === undefined)
+    return undefined;
+  return { revision, delivery, storedEpochMs: storedNs / NANOSECONDS_PER_MS, pendingCount };
 }

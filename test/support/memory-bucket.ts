@@ -99,7 +99,8 @@ export class MemoryNats {
       if (expected !== undefined && revision !== expected) throw new NodeError("cluster-conflict", `no: ${key}`);
     }
     if (this.isFull) throw new NodeError("state-full", "no: full");
-    const entries = changes.map(({ key, value }) => ({ key, value, revision: ++this.revision }));
+    const storedEpochMs = this.clock.epochMs();
+    const entries = changes.map(({ key, value }) => ({ key, value, revision: ++this.revision, storedEpochMs }));
     for (const entry of entries) {
       const before = this.records.get(entry.key);
       if (before !== undefined) this.before.set(entry.key, before);

@@ -8,8 +8,10 @@ import { closeSessions } from "../../../../src/control/cluster/node-storage.ts";
 import type { Session } from "../../../../src/control/sessions/session.ts";
 import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { NodeState } from "../../../../src/control/state/node-state.ts";
+import type { Clock } from "../../../../src/lib/clock.ts";
 import { systemRandom } from "../../../../src/lib/random.ts";
 import { createLogger } from "../../../../src/log/log.ts";
+import { createTrack } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
@@ -20,6 +22,22 @@ import { untilSettled } from "../../../support/until-settled.ts";
 
 const CLIENT = { userId: "1", clientName: "bot/1", dialect: V4_PROTOCOL, owner: undefined, account: "address test" };
 const ASKING = { userId: "1", owner: undefined, version: "4" } as const;
+
+const SONG = createTrack(
+  {
+    ...{
+      identifier: "song",
+      isSeekable: true,
+      author: "",
+      length: 60_000,
+      isStream: false,
+      position: 0,
+      title: "song",
+    },
+    ...{ uri: null, sourceName: "http", artworkUrl: null, isrc: null },
+  },
+  { kind: "probe", probeInfo: "mp3" },
+);
 
 let clock: FakeClock;
 let nats: MemoryNats;
@@ -37,8 +55,9 @@ class TestMachine {
   /** Clients that do not answer a ping. */
   readonly silent = new Set<Session>();
 
-  constructor(name: string, { offsetMs = 0 }: { readonly offsetMs?: number } = {}) {
+  constructor(name: string, { aheadMs = 0 }: { readonly aheadMs?: number } = {}) {
     const bucket = nats.connect();
+    const clock = wrongBy(aheadMs);
     this.bucket = bucket;
     const logger = createLogger((_level, message) => this.lines.push(message));
     const link = links.of(bucket, () => this.id);
@@ -61,7 +80,7 @@ class TestMachine {
     this.opened = opened;
     this.state = new NodeState({
       opened: { kind: "open", store, setAside: undefined },
-      shared: { offsetMs: () => offsetMs },
+      shared: { offsetMs: () => opened.membership.clockOffsetMs },
       clock,
       logger,
     });
@@ -127,6 +146,14 @@ class TestMachine {
     this.bucket.cut();
     for (const key of links.handlers.keys()) if (key.startsWith(this.id)) links.handlers.delete(key);
   }
+}
+
+function wrongBy(aheadMs: number): Clock {
+  return {
+    now: () => clock.now(),
+    epochMs: () => clock.epochMs() + aheadMs,
+    after: (delayMs, callback) => clock.after(delayMs, callback),
+  };
 }
 
 function playerOf(session: Session | undefined): FakeSessionPlayer {
@@ -195,6 +222,27 @@ describe("a session of another machine", () => {
     expect(next.said).toEqual([1]);
     expect(await a.cluster.elsewhere(session.id)).toBe(b.id);
     expect([a.cluster.report().counts.given, b.cluster.report().counts.taken]).toEqual([1, 1]);
+  });
+
+  test("is where it would be by now, and waits as long as it would, whatever the clocks of both say", async () => {
+    const hourMs = 3_600_000;
+    const a = await new TestMachine("a", { aheadMs: hourMs }).start();
+    const b = await new TestMachine("b", { aheadMs: -hourMs }).start();
+    const socket = new FakeSocket();
+    const session = await a.openLasting(socket);
+    const player = playerOf(session);
+    const track = { track: SONG, positionMs: 5, epochMs: clock.epochMs() + hourMs, rate: 1, endMs: undefined };
+    player.intent = { ...player.intent, track };
+    player.onChanged();
+    session.socketClosed(socket);
+
+    const brought = await b.bring(session.id);
+
+    const restored = playerOf(brought).intent.track;
+    expect(restored?.epochMs).toBeCloseTo(track.epochMs - 2 * hourMs, -2);
+    expect(brought?.waitMs).toBeGreaterThan(590_000);
+    expect(brought?.waitMs).toBeLessThan(610_000);
+    expect(a.lines.filter((line) => line.includes("clocks"))).toHaveLength(1);
   });
 
   test("stays where its client is still there", async () => {
