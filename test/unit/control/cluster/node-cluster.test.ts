@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { ClusterStore } from "../../../../src/cluster/cluster-store.ts";
+import { DEAD_MS, LEASE_MS } from "../../../../src/cluster/lease-times.ts";
 import { CONTRACT_VERSION } from "../../../../src/cluster/machine.ts";
 import { Membership } from "../../../../src/cluster/membership.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
@@ -170,7 +171,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** What `promise` gives, while time passes. */
-async function within<T>(promise: Promise<T>, msMax = 20_000): Promise<T> {
+async function within<T>(promise: Promise<T>, msMax = 2 * DEAD_MS): Promise<T> {
   let isOver = false;
   const settle = (): void => {
     isOver = true;
@@ -297,7 +298,7 @@ describe("sessions of a machine that dies", () => {
     for (let count = 0; count < 12; count++) ids.push((await a.openLasting()).id);
     a.kill();
 
-    await pass(12_000);
+    await pass(DEAD_MS + 4000);
 
     const homes = ids.map((id) => [b, c].filter(({ sessions }) => sessions.get(id) !== undefined).length);
     expect(homes).toEqual(ids.map(() => 1));
@@ -325,7 +326,7 @@ describe("sessions of a machine that dies", () => {
     const session = await a.open();
     a.kill();
 
-    await pass(15_000);
+    await pass(2 * DEAD_MS);
 
     expect(b.sessions.all()).toEqual([]);
     expect(nats.value(`owner/${session.id}`)).toBeUndefined();
@@ -366,13 +367,13 @@ describe("a machine that is cut off", () => {
     const session = await a.openLasting(socket);
     a.bucket.cut();
 
-    await pass(7000);
+    await pass(LEASE_MS + 1000);
     expect(socket.isTerminated).toBe(true);
     expect(a.sessions.all()).toEqual([]);
     expect(a.players[0]?.isDestroyed).toBe(true);
 
     a.bucket.restore();
-    await pass(12_000);
+    await pass(DEAD_MS + 4000);
     expect(a.sessions.get(session.id)?.isWaiting).toBe(true);
     expect(a.cluster.lives).toBe(1);
   });
@@ -385,7 +386,7 @@ describe("a machine that is cut off", () => {
     a.bucket.cut({ isNoticed: false });
     before.intent = { ...before.intent, volume: 1 };
     before.onChanged();
-    await pass(12_000);
+    await pass(DEAD_MS + 4000);
     const after = playerOf(b.sessions.get(session.id));
     after.intent = { ...after.intent, volume: 99 };
     after.onChanged();
@@ -405,7 +406,7 @@ describe("while NATS is away for all", () => {
     const a = await new TestMachine("a").start();
     const session = await a.openLasting();
     nats.goAway();
-    await pass(20_000);
+    await pass(3 * DEAD_MS);
 
     expect(session.isConnected).toBe(true);
     expect(a.cluster.elsewhere(session.id)).toBeUndefined();
