@@ -37,6 +37,8 @@ export interface MembershipOptions {
   readonly bucket: Bucket;
   readonly link: Pick<MachineLink, "status" | "onStatus" | "isQuorumRefused">;
   readonly self: Omit<Machine, "id">;
+  /** Ids of processes of this machine that have certainly ended: their sessions are taken over at once. Default: none. */
+  readonly formerIds?: readonly string[] | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -67,7 +69,8 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    const { bucket, link, clock, logger, onMachines } = options;
+    const { bucket, link, clock, logger, onMachines, formerIds = [] } = options;
+    this.#formerIds = formerIds.slice(-FORMER_IDS_MAX);
     this.#proof = new AwayProof({ link, clock });
     this.#others = new OtherMachines({
       bucket,

@@ -18,6 +18,7 @@ import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import type { ClusterReport } from "./cluster-status.ts";
+import type { FormerLife } from "./former-life.ts";
 import { SessionClaims } from "./session-claims.ts";
 import { SessionDirectory } from "./session-directory.ts";
 import type { AskedSession, AskingClient, SessionHomes } from "./session-homes.ts";
@@ -39,6 +40,7 @@ export interface OpenedCluster {
   readonly bucket: Bucket;
   readonly membership: Membership;
   readonly store: ClusterStore;
+  readonly formerLife: Pick<FormerLife, "remember" | "close">;
   /** Who is told of this machine's place in the cluster. */
   handlers: ClusterHandlers | undefined;
 }
@@ -50,7 +52,10 @@ export interface OpenOptions {
 }
 
 /** @throws NodeError "cluster-unusable" where the settings cannot work. */
-export async function openCluster(settings: ClusterSettings, options: OpenOptions): Promise<OpenedCluster> {
+export async function openCluster(
+  settings: ClusterSettings,
+  { formerLife, ...options }: OpenOptions & { readonly formerLife: FormerLife },
+): Promise<OpenedCluster> {
   const { link, bucket } = await connectCluster(settings, options);
   const self: Omit<Machine, "id"> = {
     name: settings.machine,
@@ -60,13 +65,13 @@ export async function openCluster(settings: ClusterSettings, options: OpenOption
   };
   const membership = new Membership({
     ...options,
-    ...{ bucket, link, self },
+    ...{ bucket, link, self, formerIds: formerLife.ids },
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
     onMachines: () => opened.handlers?.onMachines(),
   });
   const store = new ClusterStore({ bucket, membership, clock: options.clock });
-  const opened: OpenedCluster = { link, bucket, membership, store, handlers: undefined };
+  const opened: OpenedCluster = { link, bucket, membership, store, formerLife, handlers: undefined };
   return opened;
 }
 
@@ -110,12 +115,12 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
 
   /** Call it when the sessions have ended here and what is left of them is stored: others take them over at once. */
   async leave(): Promise<void> {
-    const { membership, link } = this.#options.opened;
+    const { membership, link, formerLife } = this.#options.opened;
     this.#stopServing?.();
     this.#claims.close();
     this.#directory.close();
     await membership.leave();
-    await link.close();
+    await Promise.all([link.close(), formerLife.close()]);
   }
 
   /** What has happened to a session. */
@@ -177,6 +182,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const onCall = this.#onCall;
     this.#stopServing?.();
     if (onCall !== undefined) this.#stopServing = this.#options.opened.link.serve(machineId, REST, onCall);
+    this.#options.opened.formerLife.remember(machineId);
     this.#claims.onJoined(machineId);
   }
 

@@ -5,6 +5,7 @@ import type { NodeConfig } from "../../config/node-config.ts";
 import { openStateStore } from "../../state/open-state.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { NodeState } from "../state/node-state.ts";
+import { FormerLife } from "./former-life.ts";
 import { type NodeCluster, type OpenedCluster, type OpenOptions, openCluster } from "./node-cluster.ts";
 
 export interface NodeStorage {
@@ -17,7 +18,8 @@ export interface NodeStorage {
 export async function openStorage(config: NodeConfig, options: OpenOptions): Promise<NodeStorage> {
   const { clock, logger } = options;
   if (config.cluster !== undefined) {
-    const cluster = await openCluster(config.cluster, options);
+    const formerLife = await FormerLife.open({ settings: config.state, clock, logger });
+    const cluster = await openCluster(config.cluster, { ...options, formerLife });
     const { store, membership } = cluster;
     const shared = { offsetMs: () => membership.clockOffsetMs };
     const state = new NodeState({ opened: { kind: "open", store, setAside: undefined }, shared, clock, logger });

@@ -1,9 +1,13 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ClusterStore } from "../../../../src/cluster/cluster-store.ts";
 import { DEAD_MS, LEASE_MS } from "../../../../src/cluster/lease-times.ts";
 import { CONTRACT_VERSION } from "../../../../src/cluster/machine.ts";
 import { Membership } from "../../../../src/cluster/membership.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
+import { FormerLife } from "../../../../src/control/cluster/former-life.ts";
 import { NodeCluster, type OpenedCluster } from "../../../../src/control/cluster/node-cluster.ts";
 import { closeSessions } from "../../../../src/control/cluster/node-storage.ts";
 import type { Session } from "../../../../src/control/sessions/session.ts";
@@ -11,7 +15,7 @@ import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { NodeState } from "../../../../src/control/state/node-state.ts";
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { systemRandom } from "../../../../src/lib/random.ts";
-import { createLogger } from "../../../../src/log/log.ts";
+import { createLogger, silentLogger } from "../../../../src/log/log.ts";
 import { createTrack } from "../../../../src/track/track.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
@@ -44,6 +48,13 @@ let clock: FakeClock;
 let nats: MemoryNats;
 let links: MemoryLinks;
 
+interface MachineOptions {
+  /** Its wall clock is. */
+  readonly aheadMs?: number;
+  /** Default: none. */
+  readonly formerLife?: FormerLife;
+}
+
 /** A machine with sessions and fake players, in a cluster in memory. */
 class TestMachine {
   readonly bucket: MemoryBucket;
@@ -56,7 +67,7 @@ class TestMachine {
   /** Clients that do not answer a ping. */
   readonly silent = new Set<Session>();
 
-  constructor(name: string, { aheadMs = 0 }: { readonly aheadMs?: number } = {}) {
+  constructor(name: string, { aheadMs = 0, formerLife }: MachineOptions = {}) {
     const bucket = nats.connect();
     const clock = wrongBy(aheadMs);
     this.bucket = bucket;
@@ -67,6 +78,7 @@ class TestMachine {
       link,
       membership: new Membership({
         ...{ bucket, link, clock, logger, random: systemRandom },
+        formerIds: formerLife?.ids,
         self: { name, region: undefined, version: "1", contract: CONTRACT_VERSION },
         onJoined: (id) => opened.handlers?.onJoined(id),
         onLost: (reason) => opened.handlers?.onLost(reason),
@@ -75,6 +87,7 @@ class TestMachine {
       get store(): ClusterStore {
         return store;
       },
+      formerLife: formerLife ?? { remember: () => undefined, close: async () => undefined },
       handlers: undefined,
     };
     const store = new ClusterStore({ bucket, membership: opened.membership, clock });
@@ -181,6 +194,14 @@ async function within<T>(promise: Promise<T>, msMax = 2 * DEAD_MS): Promise<T> {
   for (let passedMs = 0; !isOver && passedMs < msMax; passedMs += 10) await pass(10);
   return await promise;
 }
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tonearm-cluster-"));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -318,6 +339,23 @@ describe("sessions of a machine that dies", () => {
     const brought = await b.bring(session.id);
 
     expect(brought?.isWaiting).toBe(true);
+  });
+
+  test("are taken over at once when it is started again in its folder", async () => {
+    const settings = { isEnabled: true, path: folder, key: undefined };
+    const life = await FormerLife.open({ settings, clock, logger: silentLogger });
+    const a = await new TestMachine("a", { formerLife: life }).start();
+    const session = await a.openLasting();
+    a.kill();
+    await life.close(); // as the system does
+
+    const next = await FormerLife.open({ settings, clock, logger: silentLogger });
+    expect(next.ids).toEqual([a.id]);
+    const again = await new TestMachine("a", { formerLife: next }).start();
+    await pass(500);
+
+    expect(again.sessions.get(session.id)?.isWaiting).toBe(true);
+    await next.close();
   });
 
   test("end when they do not resume", async () => {
