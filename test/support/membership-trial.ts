@@ -98,7 +98,7 @@ export class MembershipTrial {
     if (this.nats.isAway) {
       if (nowMs >= this.#awayUntilMs) this.nats.comeBack();
     } else if (nowMs > this.#awayUntilMs + 12_000 && this.#random() < AWAY) {
-      this.#awayUntilMs = nowMs + this.#random() ** 2 * AWAY_MS_MAX;
+      this.#awayUntilMs = nowMs + this.#random() ** 3 * AWAY_MS_MAX;
       this.nats.goAway({ isConnected: this.#random() < 0.5, keepsRequests: this.#random() < 0.5 });
     }
   }
@@ -110,7 +110,7 @@ export class MembershipTrial {
     };
     const kind = this.#random();
     if (kind < 0.4) {
-      bucket.cut({ isNoticed: this.#random() < 0.5 });
+      bucket.cut({ isNoticed: this.#random() < 0.5, canAsk: this.#random() < 0.5 });
       until(() => bucket.restore());
     } else if (kind < 0.65) {
       clock.pause();

@@ -134,6 +134,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
   writeCount = 0;
   status: LinkStatus = { kind: "connected", server: "memory:1" };
   #isCut = false;
+  #canAsk = true;
   /** Answers to earlier connections do not arrive. */
   #connection = 0;
   #lastRequestMs = 0;
@@ -144,9 +145,13 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
     this.#clock = clock;
   }
 
-  /** Nothing reaches the servers, nor comes from them; what is on its way to them arrives. */
-  cut({ isNoticed = true } = {}): void {
+  /**
+   * Nothing reaches the servers, nor comes from them; what is on its way to them arrives. `canAsk`: it can still see
+   * whether the servers refuse connections.
+   */
+  cut({ isNoticed = true, canAsk = false } = {}): void {
     this.#isCut = true;
+    this.#canAsk = canAsk;
     this.#connection++;
     if (isNoticed) this.disconnect();
   }
@@ -177,7 +182,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
 
   async isQuorumRefused(): Promise<boolean> {
     this.questionCount++;
-    return await this.#ask(() => this.#nats.isAway && !this.#isCut, { isAlwaysReceived: true });
+    return await this.#ask(() => this.#nats.isAway && (!this.#isCut || this.#canAsk), { isAlwaysReceived: true });
   }
 
   async write(changes: readonly BucketChange[], { guard, timeoutMs }: WriteOptions): Promise<readonly number[]> {

@@ -65,7 +65,7 @@ interface SessionClaimsOptions {
   >;
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "withResumeKey">;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
-  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "remove" | "forgetAll">;
+  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "remove" | "forgetAll">;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
   readonly clock: Clock;
@@ -278,6 +278,7 @@ export class SessionClaims implements SessionHomes {
       session.drop();
       // Nothing may sound at two places, and what is stored must be all.
       await Promise.all([session.playersGone(), state.flushed()]);
+      if (!state.isStoring) throw away("what is left of the session cannot be stored");
       const revision = await this.#write({ key: ownerKey(id), value: ownerValue(to), expected });
       directory.learn(id, { machineId: to, revision });
       this.#counts.given++;

@@ -12,7 +12,7 @@ const BATCH_CHANGES_MAX = 200;
 const BATCH_BYTES_MAX = 256 * 1024;
 /** Before the next try when one has failed. */
 const RETRY_MS = 5000;
-/** Longest that an answer waits for what it is about. */
+/** Longest that an answer waits for what it is about, as a rule. */
 const ANSWER_MS_MAX = 250;
 
 /** The changes of one thing, as they are when they are written. */
@@ -45,11 +45,12 @@ export interface StateWriterOptions {
   readonly store: Pick<StateStore, "write">;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Longest that an answer waits. Infinity: until its write is done or has failed. Default: a quarter of a second. */
+  readonly answerMsMax?: number | undefined;
   /** Some of what was read was not written, and will be read again. */
   readonly onRefused: () => void;
   /** The store has lost all that was written; what is marked now is written next. */
   readonly onEmptied: () => void;
-  readonly answerMsMax?: number | undefined;
 }
 
 /** One for the node. */
@@ -76,6 +77,8 @@ export class StateWriter {
   /** A write takes so long that answers do not wait for it. */
   #isHanging = false;
   #isStopped = false;
+  /** Counts resets: what was read before the last one is neither written again nor learned from. */
+  #resetCount = 0;
   #status: StateStatus = { kind: "working" };
   #waiters: Waiter[] = [];
   readonly #counts = { writes: 0, failedWrites: 0, writtenBytes: 0 };
@@ -124,24 +127,6 @@ export class StateWriter {
     this.#refused.delete(entry);
   }
 
-  async flushed(): Promise<void> {
-    while (this.#writing !== undefined || this.#entries.size + this.#bulk.size > 0) {
-      if (this.#status.kind === "failing") return;
-      if (this.#writing) await this.#writing;
-      else await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
-    }
-  }
-
-  reset(): void {
-    this.#entries.clear();
-    this.#bulk.clear();
-    this.#failed = undefined;
-    this.#known.clear();
-    this.#refused.clear();
-    this.#status = { kind: "working" };
-    this.#settleWaiters(Number.POSITIVE_INFINITY);
-  }
-
   /** What it would read now is what is written of it, whatever comes; nothing where it is not marked. */
   fix(entry: string): void {
     const marked = this.#entries.get(entry);
@@ -153,26 +138,45 @@ export class StateWriter {
   }
 
   /**
-   * Resolves when all that is marked now has been written, but for what comes in bulk, or after a quarter of a second.
-   * Undefined: there is nothing to wait for, or no use in waiting.
+   * Resolves when all that is marked now has been written or has failed, but for what comes in bulk, or after
+   * `answerMsMax`. Undefined: there is nothing to wait for, or no use in waiting.
    */
   written(): Promise<void> | undefined {
     if (this.#entries.size === 0 && !this.#isWritingEntries) return undefined;
     if (this.#isHanging || this.#status.kind === "failing") return undefined;
-    return new Promise((resolve) => {
-      const max = this.#options.answerMsMax ?? ANSWER_MS_MAX;
-      const timer = Number.isFinite(max)
-        ? this.#options.clock.after(max, () => {
-            this.#isHanging = true;
-            this.#settleWaiters(Number.POSITIVE_INFINITY);
-          })
-        : undefined;
-      const settle = (): void => {
-        timer?.cancel();
-        resolve();
-      };
-      this.#waiters.push({ order: this.#order, resolve: settle });
+    const { clock, answerMsMax = ANSWER_MS_MAX } = this.#options;
+    if (answerMsMax === Number.POSITIVE_INFINITY) return this.#settled();
+    const settled = this.#settled();
+    const timer = clock.after(answerMsMax, () => {
+      this.#isHanging = true;
+      this.#settleWaiters(Number.POSITIVE_INFINITY);
     });
+    return settled.then(() => timer.cancel());
+  }
+
+  /**
+   * Resolves when all that is marked now, also in bulk, has been written or has failed: `status` says which. It does not
+   * wait while writes fail.
+   */
+  async flushed(): Promise<void> {
+    for (const [name, read] of this.#bulk) this.mark(name, read);
+    const isWritten = this.#entries.size === 0 && this.#writing === undefined;
+    if (!isWritten && this.#status.kind !== "failing") await this.#settled();
+  }
+
+  /** All that was marked belongs to somebody else now, and so does what the store has: it is all forgotten. */
+  reset(): void {
+    this.#resetCount++;
+    this.#entries.clear();
+    this.#bulk.clear();
+    this.#refused.clear();
+    this.#known.clear();
+    this.#failed = undefined;
+    this.#isEmptied = false;
+    this.#isHanging = false;
+    this.#isPausing = false;
+    this.#status = { kind: "working" };
+    this.#settleWaiters(Number.POSITIVE_INFINITY);
   }
 
   /**
@@ -188,6 +192,11 @@ export class StateWriter {
     // After a failure, or in a store that has lost what it had, the rest would be a part of it all.
     for (const batch of this.#isEmptied ? [] : batches) if ((await this.#writeBatch(batch)) === "failed") break;
     this.#settleWaiters(Number.POSITIVE_INFINITY);
+  }
+
+  /** When all entries that are marked now have been written or have failed. */
+  #settled(): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push({ order: this.#order, resolve }));
   }
 
   #schedule(): void {
@@ -263,14 +272,16 @@ export class StateWriter {
     this.#failed = undefined;
     const { changes } = batch;
     if (changes.length === 0) return "written";
+    const resetCount = this.#resetCount;
     try {
       await this.#options.store.write(changes);
     } catch (error) {
-      return this.#onFailed(batch, error);
+      return resetCount === this.#resetCount ? this.#onFailed(batch, error) : "failed";
     } finally {
       this.#isHanging = false;
     }
     this.#counts.writes++;
+    if (resetCount !== this.#resetCount) return "written";
     for (const { key, value } of changes) {
       if (value === undefined) this.#known.delete(key);
       else this.#counts.writtenBytes += value.length;
@@ -285,6 +296,7 @@ export class StateWriter {
   #onFailed(batch: Batch, error: unknown): "refused" | "failed" {
     const { clock, logger } = this.#options;
     const code = error instanceof NodeError ? error.code : undefined;
+    // It belongs to another machine now: `reset` follows, or has been called.
     if (code === "cluster-fenced") return "failed";
     if (code === "state-full") this.#refuse(batch);
     else this.#failed = batch;
