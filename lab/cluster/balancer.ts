@@ -13,7 +13,7 @@ interface Target {
 
 export class Balancer<Machine extends Target = Target> {
   readonly #server: Server;
-  readonly #machines: readonly Machine[];
+  readonly machines: readonly Machine[];
   /** Those that get new connections. */
   #chosen: readonly Machine[];
   #turn = 0;
@@ -22,7 +22,7 @@ export class Balancer<Machine extends Target = Target> {
   readonly #sockets = new Set<Socket>();
 
   private constructor(machines: readonly Machine[]) {
-    this.#machines = machines;
+    this.machines = machines;
     this.#chosen = machines;
     // A side may end its direction first, as with haproxy.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client));
@@ -50,7 +50,7 @@ export class Balancer<Machine extends Target = Target> {
 
   /** New connections go to all machines again. */
   all(): void {
-    this.#chosen = this.#machines;
+    this.#chosen = this.machines;
   }
 
   /** The machine at the other end of the open connection from this port. */

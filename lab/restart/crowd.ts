@@ -2,7 +2,7 @@
 // each of them should be in its track. Lab only.
 
 import { sleep } from "../sleep.ts";
-import type { Bot, PlayerView } from "../test-environment/bot.ts";
+import type { Bot, NodeMessage, PlayerView } from "../test-environment/bot.ts";
 import { type CastPlayer, userDataOf } from "./cast.ts";
 import { PACKET_MS, type Surroundings } from "./surroundings.ts";
 
@@ -116,7 +116,7 @@ export async function untilAllHeard(
   surroundings: Surroundings,
   cast: readonly CastPlayer[],
   sinceMs: number,
-): Promise<readonly string[]> {
+): Promise<string[]> {
   const deadlineMs = performance.now() + AUDIBLE_MS_MAX;
   for (;;) {
     const silent = cast.filter(
@@ -140,11 +140,24 @@ export async function endTimesLost(bot: Bot, cast: readonly CastPlayer[]): Promi
   return losses;
 }
 
-export function eventCount(bot: Bot): number {
-  return bot.messages.filter(({ op }) => op === "event").length;
+type GuildFilter = (guildId: string) => boolean;
+
+/** The number of events so far. */
+export function eventCount(bot: Bot, isOfGuild?: GuildFilter): number {
+  return eventsOf(bot, isOfGuild).length;
 }
 
-export function eventTypes(bot: Bot, from: number): string {
-  const types = bot.messages.filter(({ op }) => op === "event").slice(from);
-  return [...new Set(types.map(({ type }) => type))].join(", ");
+/** The types of the events after the first `from`; empty without any. */
+export function eventTypes(bot: Bot, from: number, isOfGuild?: GuildFilter): string {
+  return [
+    ...new Set(
+      eventsOf(bot, isOfGuild)
+        .slice(from)
+        .map(({ type }) => type),
+    ),
+  ].join(", ");
+}
+
+function eventsOf(bot: Bot, isOfGuild: GuildFilter = () => true): readonly NodeMessage[] {
+  return bot.messages.filter(({ op, guildId }) => op === "event" && isOfGuild(guildId ?? ""));
 }
