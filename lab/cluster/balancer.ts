@@ -53,6 +53,11 @@ export class Balancer<Machine extends Target = Target> {
     this.#chosen = this.machines;
   }
 
+  /** A connection of a client. */
+  connect(): Socket {
+    return connect({ host: HOST, port: this.port });
+  }
+
   /** The machine at the other end of the open connection from this port. */
   machineOf(clientPort: number): Machine | undefined {
     return this.#machinesByClientPort.get(clientPort);

@@ -1,7 +1,7 @@
 // A bot of the cluster lab: one session, behind the balancer, with its players. It connects again when its connection
 // ends, as client libraries do, until it has a session. Each of its requests is a connection. Lab only.
 
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { CastPlayer } from "../restart/cast.ts";
 import { connectBot, isResumed } from "../restart/surroundings.ts";
 import { sleep } from "../sleep.ts";
@@ -87,14 +87,13 @@ export class ClusterBot {
   }
 
   async #connect(options: Partial<BotOptions>): Promise<void> {
-    const { port, url } = this.#balancer;
     const sockets: Socket[] = [];
     const dial = (): Socket => {
-      const socket = connect({ host: "127.0.0.1", port });
+      const socket = this.#balancer.connect();
       if (sockets.length === 0) sockets.push(socket);
       return socket;
     };
-    this.#bot = await connectBot({ url }, { ...options, userId: this.userId, connect: dial });
+    this.#bot = await connectBot(this.#balancer, { ...options, userId: this.userId, connect: dial });
     const [socket] = sockets;
     if (socket !== undefined) this.#socket = socket;
   }
