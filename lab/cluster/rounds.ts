@@ -71,7 +71,9 @@ async function play({ surroundings, machines, balancer, options }: Ground): Prom
   const bots: ClusterBot[] = [];
   const jukeboxes = new Map<ClusterBot, Jukebox>();
   for (const [number, cast] of castsOf(options).entries()) {
+    balancer.only(...machines.slice(number % machines.length).slice(0, 1));
     const bot = await ClusterBot.open(balancer, number, cast);
+    balancer.all();
     bots.push(bot);
     await assemble(bot.bot, surroundings, cast);
     const jukebox = new Jukebox(String(FIRST_JUKEBOX_GUILD + number), surroundings);
