@@ -22,6 +22,8 @@ export class Jukebox {
   #number = 0;
   /** The song of that number was asked for without an answer. */
   #isUncertain = false;
+  /** The last request without an answer, or with one that says nothing. */
+  #failure = "";
   #asked: Promise<void> | undefined;
   readonly #losses: string[] = [];
 
@@ -77,7 +79,9 @@ export class Jukebox {
         if (!this.#isUncertain) break;
       }
       if (performance.now() > deadlineMs) {
-        this.#losses.push(`song ${this.#number} cannot be played, or its events come all the time`);
+        this.#losses.push(
+          `song ${this.#number} does not get an answer and plays (${this.#failure}), or events come all the time`,
+        );
         break;
       }
     }
@@ -101,8 +105,11 @@ export class Jukebox {
     this.#isUncertain = true;
     const track = { encoded: this.#encoded, userData: { number } };
     const path = `/v4/sessions/${bot.sessionId}/players/${this.guildId}`;
-    const answer = await bot.request("PATCH", path, { track }).catch(() => undefined);
-    if (answer === undefined || answer.status >= 500) return;
+    const answer = await bot.request("PATCH", path, { track }).catch((error: unknown) => ({ status: 0, body: error }));
+    if (answer.status === 0 || answer.status >= 500) {
+      this.#failure = `${answer.status} ${JSON.stringify(answer.body)}`;
+      return;
+    }
     this.#isUncertain = false;
     if (answer.status !== 200) this.#losses.push(`song ${number}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }

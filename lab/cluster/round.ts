@@ -60,8 +60,8 @@ export interface RoundGround {
 }
 
 const PAUSE_MS = 15_000;
-/** A dead machine's lease: nobody joins its players' voice before that. */
-const LEASE_MS = 8000;
+/** Nobody joins voice for the players of a dead machine before: a lease of 8 s, renewed up to 2 s before its end. */
+const LEASE_MS = 6000;
 /** Longer than a player takes to be interrupted once more, should its session move again. */
 const SETTLE_MS = 2000;
 const RECENT_MS = 300;
@@ -96,9 +96,10 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
   const after = await viewsOf(bots);
   losses.push(...compare(before, after, cast));
   const gapOf = ({ guildId }: CastPlayer): number => surroundings.earOf(guildId).longestGapMs;
+  const silenceOf = ({ guildId }: CastPlayer): number => surroundings.earOf(guildId).silentMs;
   const playing = castThere.filter(({ rate }) => rate > 0);
   const leaseMs = end === "term" ? 0 : LEASE_MS;
-  const joiningMs = new Map(playing.map((player) => [player.guildId, Math.max(0, gapOf(player) - leaseMs)]));
+  const joiningMs = new Map(playing.map((player) => [player.guildId, Math.max(0, silenceOf(player) - leaseMs)]));
   const positions = positionErrors({ before, after, cast, joiningMs });
   losses.push(...positions.losses);
   for (const bot of bots) losses.push(...eventLosses(bot, eventsBefore.get(bot.bot) ?? 0));

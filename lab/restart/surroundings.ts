@@ -20,6 +20,8 @@ export const SHORT_SONG_SECONDS = 3;
 /** An hour that has to be decoded. */
 export const DECODED_SONG = "song.mp3";
 export const PACKET_MS = 20;
+/** Less between two packets is no gap. */
+const GAP_MS_MIN = 100;
 const CONNECT_MS_MAX = 20_000;
 
 /** The last audio packet of a guild, without those of silence. Times by `performance.now()`. */
@@ -36,14 +38,19 @@ export class Ear {
   first: HeardPacket | undefined;
   /** Between two packets, the later of them since `listenAgain`. */
   longestGapMs = 0;
+  /** All such gaps together. */
+  silentMs = 0;
 
   listenAgain(): void {
     this.first = undefined;
     this.longestGapMs = 0;
+    this.silentMs = 0;
   }
 
   hear(packet: HeardPacket): void {
-    if (this.last !== undefined) this.longestGapMs = Math.max(this.longestGapMs, packet.atMs - this.last.atMs);
+    const gapMs = packet.atMs - (this.last?.atMs ?? packet.atMs);
+    this.longestGapMs = Math.max(this.longestGapMs, gapMs);
+    if (gapMs > GAP_MS_MIN) this.silentMs += gapMs;
     this.last = packet;
     this.first ??= packet;
   }
