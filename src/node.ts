@@ -11,6 +11,9 @@ import { allowedSources } from "./control/access/identity.ts";
 import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import { allowedFilters } from "./control/api/filter-settings.ts";
+import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
+import { NodeCluster } from "./control/cluster/node-cluster.ts";
+import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
@@ -23,11 +26,12 @@ import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
 import { LyricsSubscriptions } from "./control/sessions/lyrics-subscriptions.ts";
 import { PluginPlayers } from "./control/sessions/plugin-players.ts";
+import type { Session } from "./control/sessions/session.ts";
 import { Sessions, type SessionsOptions } from "./control/sessions/sessions.ts";
 import { Mirrors } from "./control/sources/mirrors.ts";
 import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
-import { NodeState } from "./control/state/node-state.ts";
+import type { NodeState } from "./control/state/node-state.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
 import { PacerKeeper } from "./control/workers/pacer-keeper.ts";
 import { ProbePool } from "./control/workers/probe-pool.ts";
@@ -58,7 +62,6 @@ import { SearchProviders } from "./plugin-host/manage/search-providers.ts";
 import { mirrorProviders } from "./plugin-host/plan/mirror-providers.ts";
 import { BUILTIN_SOURCE_NAMES, lyricsOrderOf, type PlanOptions, planPlugins } from "./plugin-host/plan/plugin-plans.ts";
 import { absentSources, type ReportLine, reportSources } from "./plugin-host/plan/source-report.ts";
-import { openStateStore } from "./state/open-state.ts";
 import { VERSION } from "./version.ts";
 
 /** The entry of the audio workers; compiled, as worker threads load it directly. */
@@ -148,6 +151,8 @@ interface Parts {
   readonly metrics: NodeMetrics;
   /** Last, as a disk may hang: what is to be stored is read when the sessions close. */
   readonly state: NodeState;
+  /** Left with the sessions. Undefined: the node is alone. */
+  readonly cluster: NodeCluster | undefined;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
 }
@@ -167,6 +172,7 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
   const { started } = await startPlugins(parts, config, { close, logger });
   try {
     const port = await parts.api.listen({ host, port: config.server.port, listen: environment.listen });
+    parts.cluster?.start();
     // Never rejects.
     void started.then(() => parts.state.begin());
     let closing: Promise<void> | undefined;
@@ -197,7 +203,7 @@ async function buildParts(
   const keys = new KeyRing(clock);
   // First, because the files are read now: a mistake in them ends the start.
   const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
-  const state = await openState(config, { clock, logger });
+  const { state, cluster: opened } = await openStorage(config, { clock, random, logger });
   const tls = tlsSettings && (await buildTlsListener({ settings: tlsSettings, clock, logger }));
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
@@ -276,6 +282,7 @@ async function buildParts(
   const limitsOf = (owner: string | undefined) => keys.limitsOf(owner);
   const pluginEvents = new PluginEvents({ plugins: () => plugins.working, clock, logger });
   const tell = (event: OwnNodeEvent, owner: Owner): void => {
+    cluster?.onEvent(event);
     lyricsSubscriptions.onEvent(event);
     pluginEvents.tell(event, owner);
   };
@@ -297,19 +304,19 @@ async function buildParts(
       return new Player({ ...options, ...shared, onTrackEvent, workers, clock, logger, voiceConnectTimeoutMs });
     },
   });
+  const endSilent = (session: Session) => api.endSilent(session);
+  const cluster = opened && new NodeCluster({ opened, sessions, state, endSilent, clock, logger });
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
   const restoreState = () =>
-    state.restore(
-      {
-        sessions,
-        dialectOf: (version) => api.dialectOf(version),
-        isKnownOwner: (owner) => keys.has(owner),
-        allowedFilters: (owner, filters) => allowedFilters(filters, { disabledFilters, limits: keys.limitsOf(owner) }),
-      },
-      (session) => lyricsSubscriptions.restore(session),
-    );
+    state.restore({
+      sessions,
+      dialectOf: (version) => api.dialectOf(version),
+      isKnownOwner: (owner) => keys.has(owner),
+      allowedFilters: (owner, filters) => allowedFilters(filters, { disabledFilters, limits: keys.limitsOf(owner) }),
+      onSession: (session) => lyricsSubscriptions.restore(session),
+    });
   const build = await readBuildInfo();
   const readInfo = () => {
     const { sourceNames } = tracks;
@@ -331,6 +338,7 @@ async function buildParts(
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
   const readState = () => state.report();
+  const readCluster = () => cluster?.report() ?? NO_CLUSTER;
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
     readStats,
@@ -343,6 +351,7 @@ async function buildParts(
     readSessions: () => sessions.all(),
     readConnections: () => api.connectionCounts(),
     readState,
+    readCluster,
     version: VERSION,
     startEpochMs: clock.epochMs(),
     isScraped,
@@ -357,6 +366,7 @@ async function buildParts(
       readStats,
       readLoad,
       readState,
+      readCluster,
       readSessions: () => sessions.all(),
       sourcesJson: () => sources.sourcesJson(),
       pluginsJson: () => plugins.pluginsJson(),
@@ -365,7 +375,7 @@ async function buildParts(
     return nodeBundle(node, key);
   };
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources, routePlanner, readLoad, readState },
+    parts: { sessions, sources, routePlanner, readLoad, readState, readCluster },
     log: logRing,
     readBundle: () => readSupport(),
     clock,
@@ -391,8 +401,11 @@ async function buildParts(
     readSupport,
     written: () => state.written(),
     readState,
+    readCluster,
     keys,
     limitsOf,
+    homes: cluster,
+    places: cluster,
     tls,
     dashboard,
     requestLogging: config.logging.requests,
@@ -421,18 +434,10 @@ async function buildParts(
     mirrors,
     metrics,
     state,
+    cluster,
     restoreState,
     readReport,
   };
-}
-
-/** Undefined in it: the configuration has switched it off. */
-async function openState(
-  { state: { isEnabled, path, key } }: NodeConfig,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
-): Promise<NodeState> {
-  const opened = isEnabled ? await openStateStore({ path, key, clock, logger }) : undefined;
-  return new NodeState({ opened, clock, logger });
 }
 
 /** Waits only for required plugins; the sources of the others become known when `started` resolves. */
@@ -508,26 +513,19 @@ async function buildDashboard(
   return new Dashboard({ ...options, passwords: { operator, viewer }, isSecure, version: VERSION });
 }
 
-/** Nothing may come in between: it would be answered and not be stored. */
-function closeSessions(state: NodeState, sessions: Sessions): Promise<void> {
-  if (state.isStoring) sessions.disconnect();
-  state.freeze();
-  return sessions.close();
-}
-
 /** A part that fails or hangs while closing prevents neither the others nor the process from ending. */
 async function closeParts(
   parts: Parts,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const { dashboard, keyFile, state, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
-  const { codecs, plugins, metrics, pluginEvents } = parts;
+  const { codecs, plugins, metrics, pluginEvents, cluster } = parts;
   const closeAll = async () => {
     for (const part of [
       dashboard,
       keyFile,
       pluginEvents,
-      { close: () => closeSessions(state, sessions) },
+      { close: () => closeSessions({ state, sessions, cluster }) },
       sharedIncidents,
       api,
       updateTimer,

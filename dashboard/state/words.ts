@@ -1,6 +1,7 @@
 // Explains the node's terms in words for people at three in the morning: causes of stutter, repairs, states. In the
 // browser.
 
+import type { ClusterStatus } from "../../src/control/cluster/cluster-status.ts";
 import type { DashboardAction, PlayerRow } from "../../src/control/dashboard/live-messages.ts";
 import type { IncidentJson, VoiceDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import type { SourceJson } from "../../src/control/protocol/sources-json.ts";
@@ -97,6 +98,13 @@ export const BACKEND_STATES: Readonly<Record<SourceJson["backends"][number]["sta
   closed: "works",
   open: "breaker open",
   halfOpen: "breaker half open",
+};
+
+/** Why this machine is not joined to its cluster. */
+export const CLUSTER_TROUBLES: Readonly<Record<Exclude<ClusterStatus["kind"], "disabled" | "joined">, string>> = {
+  joining: "joining",
+  away: "NATS away: players play on",
+  "cut-off": "cut off: its players were ended",
 };
 
 /** A confirmation shown before an action: what it is, what will happen, and the label of its button. */

@@ -5,7 +5,7 @@ import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.t
 import type { NodeSample } from "../../src/observability/status/node-history.ts";
 import { bytes, counted, duration, percent, wholeNumber } from "../state/format.ts";
 import { lossRateOf } from "../state/history.ts";
-import { LATE_WORKERS } from "../state/words.ts";
+import { CLUSTER_TROUBLES, LATE_WORKERS } from "../state/words.ts";
 import { HistoryChart } from "./history-chart.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, Fact, HeadRow, type Mood, PageTitle, WideTable } from "./pieces.tsx";
@@ -77,6 +77,11 @@ function Summary({ latest }: { readonly latest: StateMessage }) {
       <Fact name="State">
         <Stored status={latest.stored} />
       </Fact>
+      {latest.cluster.status.kind !== "disabled" && (
+        <Fact name="Cluster">
+          <Cluster {...latest.cluster} />
+        </Fact>
+      )}
       <Fact name="Refused so far">{counted(load.refused, "start")}</Fact>
       <Fact name="Moved while playing">{counted(load.moved, "player")}</Fact>
     </dl>
@@ -98,6 +103,17 @@ function Stored({ status }: { readonly status: StateMessage["stored"] }) {
         </>
       );
   }
+}
+
+/** Whether sessions are shared with other machines. */
+function Cluster({ status, machineCount }: StateMessage["cluster"]) {
+  const machines = counted(machineCount, "machine");
+  if (!("reason" in status)) return `${status.kind}, ${machines}`;
+  return (
+    <>
+      <Badge mood={status.kind === "joining" ? "warn" : "bad"}>{CLUSTER_TROUBLES[status.kind]}</Badge> {status.reason}
+    </>
+  );
 }
 
 function Actions({ ask, isLive, isDraining }: PageProps & { readonly isDraining: boolean }) {

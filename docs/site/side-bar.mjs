@@ -34,6 +34,7 @@ export const SIDE_BAR = [
       "docs/how-to/tls-and-keys.md",
       "docs/how-to/reverse-proxy.md",
       "docs/how-to/many-bots.md",
+      "docs/how-to/cluster.md",
       "docs/how-to/home-server.md",
       "docs/how-to/tuning.md",
       "docs/how-to/dashboard.md",
@@ -80,6 +81,7 @@ export const SIDE_BAR = [
           "docs/internals/incidents.md",
           "docs/internals/recovery.md",
           "docs/internals/state.md",
+          "docs/internals/cluster.md",
           "docs/internals/moving.md",
           "docs/internals/markers.md",
           "docs/internals/isolation.md",
@@ -96,6 +98,7 @@ export const SIDE_BAR = [
         isFolded: true,
         items: [
           "docs/decisions/build.md",
+          "docs/decisions/cluster.md",
           "docs/decisions/codecs.md",
           "docs/decisions/config.md",
           "docs/decisions/dashboard.md",

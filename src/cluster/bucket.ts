@@ -9,6 +9,8 @@ export interface BucketEntry {
   readonly value: string | undefined;
   /** Grows with every write to the bucket. */
   readonly revision: number;
+  /** When the servers stored it, Unix epoch milliseconds by their clock; undefined: not known here. */
+  readonly storedEpochMs?: number | undefined;
 }
 
 export interface BucketChange {

@@ -2,7 +2,7 @@
 // complete list of mistakes. Main thread, once at start.
 
 import { closeSync, openSync, readSync, realpathSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import { NodeError } from "../errors.ts";
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
@@ -34,6 +34,7 @@ export interface LoadConfigOptions {
   /** Makes the password when none is configured. */
   readonly random?: Random;
   readonly coreCount?: number;
+  readonly hostName?: string;
 }
 
 /** The result of `loadConfig`. Warnings and notes name keys, never values of secrets; the caller logs them. */
@@ -79,6 +80,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     realPath,
     random: options.random ?? systemRandom,
     coreCount: options.coreCount ?? availableParallelism(),
+    hostName: options.hostName ?? hostname(),
     warn: (message) => table.warnings.push(message),
     note: (message) => table.notes.push(message),
     reject: (key, message) => table.problems.push({ location: key, message }),

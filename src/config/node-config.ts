@@ -3,6 +3,7 @@
 
 import { isAbsolute, join, resolve } from "node:path";
 import type { Random } from "../lib/random.ts";
+import { checkedCluster } from "./cluster-rules.ts";
 import type { DeepReadonly, KeyValues } from "./keys/all-keys.ts";
 import { Secret } from "./keys/secret.ts";
 import { DEFAULT_ROOTS } from "./keys/sources.ts";
@@ -31,6 +32,7 @@ interface ConfigContext {
   /** Where a service manager lets the node store files; undefined without one. */
   readonly stateDirectory: string | undefined;
   readonly coreCount: number;
+  readonly hostName: string;
   readonly random: Random;
   /** The path without symbolic links, or undefined when it does not exist. */
   readonly realPath: (path: string) => string | undefined;
@@ -63,6 +65,8 @@ export function completeConfig({ proxy, timeouts, ...values }: KeyValues, contex
       /** Absolute. */
       path: resolve(context.cwd, values.state.path || join(context.stateDirectory ?? "", STATE_FOLDER)),
     },
+    /** Undefined: this node is alone. */
+    cluster: checkedCluster(values.cluster, values.state, context),
   };
   warnAboutOpenAccess(config, context);
   if (config.routePlanner.ipBlocks.length > 0 && config.http.proxyUrl !== undefined) {

@@ -14,6 +14,7 @@ import type {
   SourceControl,
 } from "../../src/control/api/api-context.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
+import { type ClusterReport, NO_CLUSTER } from "../../src/control/cluster/cluster-status.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { SharedIncidents } from "../../src/control/players/shared-incidents.ts";
@@ -44,6 +45,8 @@ interface ApiServerOptions {
   readonly clock?: Clock;
   /** Default: none is stored. */
   readonly state?: Pick<NodeState, "report" | "written">;
+  /** Default: the node is alone. */
+  readonly cluster?: ClusterReport;
   readonly logger?: Logger;
   readonly requestLogging?: RequestLogging;
   readonly metrics?: Metrics;
@@ -58,6 +61,7 @@ interface ApiServerOptions {
   readonly keys?: KeyRing;
   readonly tls?: TlsListener;
   readonly dashboard?: ApiOptions["dashboard"];
+  readonly places?: ApiOptions["places"];
 }
 
 export interface Answer {
@@ -113,6 +117,7 @@ export class ApiServer {
       keys,
       tls: options.tls,
       dashboard: options.dashboard,
+      places: options.places,
       limitsOf,
       tracks: { load },
       clock,
@@ -132,6 +137,7 @@ export class ApiServer {
           hasCapacity: true,
         }),
       readState: () => state.report(),
+      readCluster: () => options.cluster ?? NO_CLUSTER,
       written: () => state.written(),
       readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>

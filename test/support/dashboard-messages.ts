@@ -133,6 +133,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
       workers: [worker(0), worker(1)],
     },
     stored: { kind: "working" },
+    cluster: { status: { kind: "joined" }, machineCount: 3 },
     isDraining: false,
     players: { total: rows.length, matching: rows.length, rows },
     sessions: SESSIONS,

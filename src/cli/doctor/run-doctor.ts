@@ -18,6 +18,7 @@ import {
   vorbisCheck,
 } from "./audio-checks.ts";
 import { type Check, type CheckResult, checkLine } from "./check.ts";
+import { clusterCheck } from "./cluster-check.ts";
 import { addressesCheck, dnsCheck, portCheck, udpCheck, udpRouteCheck } from "./network-checks.ts";
 import { ytDlpCheck } from "./plugin-checks.ts";
 import { stateCheck } from "./state-check.ts";
@@ -93,11 +94,12 @@ const runtimeCheck: Check = {
 };
 
 function configuredChecks(config: NodeConfig, { cwd, isNodeRunning }: DoctorContext): Check[] {
-  const { server, routePlanner, state } = config;
+  const { server, routePlanner, state, cluster } = config;
   return [
     ...(isNodeRunning === true ? [] : [portCheck(server)]),
     ...accessChecks(server),
-    stateCheck(state, { cwd }),
+    // In a cluster nothing is stored on this machine.
+    cluster === undefined ? stateCheck(state, { cwd }) : clusterCheck(cluster),
     ...(routePlanner.ipBlocks.length === 0 ? [] : [addressesCheck(routePlanner)]),
     ...ytDlpCheck(config),
   ];

@@ -1,6 +1,7 @@
 // The list of all keys, and reading their values. No other module lists keys. Main thread, at start; its types also
 // describe the settings that audio workers receive (bridge/worker-settings.ts).
 
+import { clusterKeys } from "./cluster.ts";
 import type { Key, ReadKey } from "./key.ts";
 import { operatorKeys } from "./operator.ts";
 import { outgoingKeys } from "./outgoing.ts";
@@ -27,6 +28,7 @@ export function readAllKeys(read: ReadKey) {
     ...outgoingKeys(read),
     ...playingKeys(read),
     ...stateKeys(read),
+    ...clusterKeys(read),
     ...operatorKeys(read),
   };
   for (const key of keysWithoutEffect()) read(key);

@@ -53,6 +53,7 @@ const SWITCHES: readonly (readonly [string, string])[] = [
   ["metrics.prometheus.", "metrics.prometheus.enabled"],
   ["lavalink.server.httpConfig.proxy", "lavalink.server.httpConfig.proxyHost"],
   ["tonearm.local.", "lavalink.server.sources.local"],
+  ["tonearm.cluster.", "tonearm.cluster.servers"],
 ];
 
 type SettingsByKey = Map<Key<unknown>, Setting[]>;
@@ -164,7 +165,7 @@ export class SettingTable {
     const text = this.#settings.get(switchPath)?.at(-1)?.text.trim();
     if (text !== undefined) return text === "" || parseFlag(text) === false;
     const defaultValue = ALL_KEYS.find(({ path: name }) => name === switchPath)?.defaultValue;
-    return defaultValue === "" || defaultValue === false;
+    return defaultValue === "" || defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0);
   }
 
   /** Whether an option of a plugin is read; `unknown` where that depends on others, or on plugins from elsewhere. */

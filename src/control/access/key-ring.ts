@@ -15,6 +15,7 @@ export class KeyRing {
   readonly #clock: Clock;
   #identities: ReadonlyMap<string, Identity> = new Map();
   #limits: ReadonlyMap<string, Limits> = new Map();
+  #named: ReadonlyMap<string, Identity> = new Map();
   #requests: ReadonlyMap<string, TokenBucket> = new Map();
 
   constructor(clock: Clock) {
@@ -27,6 +28,11 @@ export class KeyRing {
    */
   find(text: string): Identity | undefined {
     return this.#identities.size === 0 ? undefined : this.#identities.get(hashOf(text));
+  }
+
+  /** The identity of clients with the key of that name, whichever of its hashes they show; undefined if there is none. */
+  named(name: string): Identity | undefined {
+    return this.#named.get(name);
   }
 
   /** True while the credential shown then is still a key of the same name and role, or the password. */
@@ -55,9 +61,14 @@ export class KeyRing {
   /** From now on these are all there are. */
   replace(keys: readonly ClientKey[]): void {
     const identities = new Map<string, Identity>();
+    const named = new Map<string, Identity>();
     const requests = new Map<string, TokenBucket>();
     for (const { name, role, limits, hashes } of keys) {
-      for (const hash of hashes) identities.set(hash, { name, role, limits, hash });
+      for (const hash of hashes) {
+        const identity = { name, role, limits, hash };
+        identities.set(hash, identity);
+        named.set(name, identity);
+      }
       const perSecond = limits.requestsPerSecond;
       if (!Number.isFinite(perSecond)) continue;
       // A key that has used up its tokens does not get new ones by a change of the file.
@@ -67,6 +78,7 @@ export class KeyRing {
       requests.set(name, retained ?? new TokenBucket(fresh));
     }
     this.#identities = identities;
+    this.#named = named;
     this.#limits = new Map(keys.map(({ name, limits }) => [name, limits]));
     this.#requests = requests;
   }

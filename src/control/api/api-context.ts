@@ -10,6 +10,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Json, SearchType } from "../../plugin-api/plugin.ts";
 import type { Track } from "../../track/track.ts";
 import type { AllowedSources, Limits } from "../access/identity.ts";
+import type { ClusterReport } from "../cluster/cluster-status.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -122,6 +123,8 @@ export interface ApiContext {
   readInfo(): InfoJson;
   /** How the state that outlives the process is doing. */
   readState(): StateReport;
+  /** How this machine is doing in its cluster. */
+  readCluster(): ClusterReport;
   /**
    * Resolves when all that was asked for so far outlives the process, or after a quarter of a second. Undefined: there
    * is nothing to wait for.

@@ -27,6 +27,15 @@ export function badRequest(detail: unknown): ApiError {
   return new ApiError(400, "Bad Request", { cause: detail });
 }
 
+/** Clients ask again at this pace until NATS is back, or another machine has the sessions of one that died. */
+const CLUSTER_RETRY_S = 2;
+
+/** Codes after which waiting helps, and for how long, in whole seconds. */
+const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
+  "cluster-away": CLUSTER_RETRY_S,
+  "machine-gone": CLUSTER_RETRY_S,
+};
+
 /** The statuses and messages of the published server, by our code. */
 const PUBLISHED: Partial<Record<ErrorCode, { readonly status: number; readonly message?: string }>> = {
   "load-no-matches": { status: 400, message: "No matches found for identifier" },
@@ -53,6 +62,12 @@ export function errorObject(
     message: redactText(message),
     path: request.path,
   };
+}
+
+/** Whole seconds, for the header `Retry-After`; undefined where waiting does not help. */
+export function retryAfterOf(error: unknown): number | undefined {
+  if (error instanceof ApiError) return error.retryAfterS;
+  return error instanceof NodeError ? RETRY_AFTER_S[error.code] : undefined;
 }
 
 /** Status and message for anything a handler has thrown. */

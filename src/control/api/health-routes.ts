@@ -2,29 +2,44 @@
 // that cannot store sessions still plays, and must not be restarted for it. Main thread.
 
 import type { Role } from "../access/identity.ts";
+import type { ClusterReport, ClusterStatus } from "../cluster/cluster-status.ts";
 import { type HealthJson, healthSchema } from "../protocol/node-health-json.ts";
-import type { StateReport } from "../state/state-status.ts";
+import type { StateReport, StateStatus } from "../state/state-status.ts";
 import type { ApiContext } from "./api-context.ts";
 import { json, type RestRoute } from "./route.ts";
 
+/** Statuses of state and cluster that need nobody. */
+const WELL: ReadonlySet<StateStatus["kind"] | ClusterStatus["kind"]> = new Set(["disabled", "working", "joined"]);
+
 /** `/v4/tonearm/health`. */
-export function healthRoutes({ readState }: Pick<ApiContext, "readState">): readonly RestRoute[] {
+export function healthRoutes({
+  readState,
+  readCluster,
+}: Pick<ApiContext, "readState" | "readCluster">): readonly RestRoute[] {
   return [
     {
       method: "GET",
       path: "/v4/tonearm/health",
       access: "known",
-      handle: ({ identity }) => json(healthOf(readState(), identity.role)),
+      handle: ({ identity }) => json(healthOf(readState(), readCluster(), identity.role)),
       description: {
-        summary: "Whether sessions and players outlive a restart.",
+        summary: "Whether sessions and players outlive a restart, and the cluster is joined.",
         answers: { 200: healthSchema },
       },
     },
   ];
 }
 
+function healthOf(state: StateReport, cluster: ClusterReport, role: Role): HealthJson {
+  return {
+    isHealthy: [state.status.kind, cluster.status.kind].every((kind) => WELL.has(kind)),
+    state: stateOf(state, role),
+    cluster: clusterOf(cluster, role),
+  };
+}
+
 /** A client does not learn paths of the operator's machine: it gets neither the folder nor the system's words. */
-function healthOf(report: StateReport, role: Role): HealthJson {
+function stateOf(report: StateReport, role: Role): HealthJson["state"] {
   const { status, setAside, restored, sessions, records, writes, failedWrites, writtenBytes } = report;
   const state = {
     status: status.kind,
@@ -37,8 +52,19 @@ function healthOf(report: StateReport, role: Role): HealthJson {
     restored,
   };
   const shown = { reason: "reason" in status ? status.reason : null, setAside: setAside ?? null };
+  return role === "client" ? state : { ...state, ...shown };
+}
+
+/** A client learns neither names of machines nor addresses of NATS servers. */
+function clusterOf({ status, machine, machines, ...shown }: ClusterReport, role: Role): HealthJson["cluster"] {
+  const since = "sinceEpochMs" in status ? status.sinceEpochMs : null;
+  const cluster = { status: status.kind, since, machineCount: machines.length };
+  if (role === "client") return cluster;
   return {
-    isHealthy: status.kind === "working" || status.kind === "disabled",
-    state: role === "client" ? state : { ...state, ...shown },
+    ...cluster,
+    ...shown,
+    reason: "reason" in status ? status.reason : null,
+    machine: machine?.id ?? null,
+    machines: machines.map(({ id, name, region, version }) => ({ id, name, region: region ?? null, version })),
   };
 }

@@ -1,6 +1,7 @@
 // The differences between protocol versions on the WebSocket. Main thread; web-socket-endpoint.ts does the rest.
 
 import type { IncomingHttpHeaders } from "node:http";
+import type { AskedSession } from "../cluster/session-homes.ts";
 import { extensionEvent } from "../protocol/extension-message.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
@@ -16,6 +17,8 @@ export interface SocketProtocol extends Dialect {
     headers: IncomingHttpHeaders,
     client: Pick<SessionClient, "userId" | "owner">,
   ): Session | undefined;
+  /** What a handshake says of the session that it asks to resume; undefined: nothing. */
+  askedSession(headers: IncomingHttpHeaders): AskedSession | undefined;
   /** Takes what a client says. Never throws. */
   onText(session: Session, text: string): void;
 }
@@ -32,5 +35,6 @@ export const V4_PROTOCOL: SocketProtocol = {
     const session = typeof id === "string" ? sessions.get(id) : undefined;
     return session?.dialect.version === "4" ? session : undefined;
   },
+  askedSession: ({ "session-id": id }) => (typeof id === "string" ? { sessionId: id } : undefined),
   onText: () => undefined,
 };

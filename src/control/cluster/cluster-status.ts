@@ -35,3 +35,12 @@ export interface ClusterReport {
     readonly lost: number;
   };
 }
+
+/** The report of a node that is alone. */
+export const NO_CLUSTER: ClusterReport = {
+  status: { kind: "disabled" },
+  machine: undefined,
+  machines: [],
+  sessionsElsewhere: 0,
+  counts: { adopted: 0, given: 0, taken: 0, forwarded: 0, forwardsFailed: 0, lost: 0 },
+};

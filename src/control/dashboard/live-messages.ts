@@ -3,6 +3,7 @@
 
 import type { LogLevel } from "../../log/log.ts";
 import type { NodeSample } from "../../observability/status/node-history.ts";
+import type { ClusterStatus } from "../cluster/cluster-status.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -41,6 +42,11 @@ export interface StateMessage {
   readonly load: LoadJson;
   /** Whether sessions and players are stored, to outlive a restart. */
   readonly stored: StateStatus;
+  readonly cluster: {
+    readonly status: ClusterStatus;
+    /** Those that are alive, this one among them. */
+    readonly machineCount: number;
+  };
   /** No new sessions and players are taken. */
   readonly isDraining: boolean;
   readonly players: {

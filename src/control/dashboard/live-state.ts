@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { redactText } from "../../lib/redact-text.ts";
 import type { PlannerControl, SourceControl } from "../api/api-context.ts";
+import type { ClusterReport } from "../cluster/cluster-status.ts";
 import type { PlayerOverview } from "../players/player-overview.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { Session } from "../sessions/session.ts";
@@ -26,17 +27,20 @@ export interface LiveParts {
   readonly routePlanner: Pick<PlannerControl, "status"> | undefined;
   readLoad(): LoadJson;
   readState(): Pick<StateReport, "status">;
+  readCluster(): Pick<ClusterReport, "status" | "machines">;
 }
 
 /** The part of the state at `epochMs` that `view` requests. */
 export function readState(parts: LiveParts, view: ViewMessage, epochMs: number): StateMessage {
   const { sessions, sources, routePlanner } = parts;
+  const { status, machines } = parts.readCluster();
   return {
     type: "state",
     atMs: epochMs,
     stats: sessions.stats(),
     load: parts.readLoad(),
     stored: parts.readState().status,
+    cluster: { status, machineCount: machines.length },
     isDraining: sessions.isDraining,
     players: playersOf(sessions, view, epochMs),
     sessions: sessionRows(sessions),

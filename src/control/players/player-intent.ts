@@ -100,6 +100,13 @@ export class IntentHolder {
   }
 }
 
+/** The same for a clock that is ahead by `offsetMs` of the one it was made by. */
+export function onOtherClock(intent: PlayerIntent, offsetMs: number): PlayerIntent {
+  const { track } = intent;
+  if (track === undefined || offsetMs === 0) return intent;
+  return { ...intent, track: { ...track, epochMs: track.epochMs + offsetMs } };
+}
+
 /** The rate of a track as long as nothing is known of it: 1 where it should play, 0 while paused or without voice. */
 export function intendedRate({ isPaused, voice }: PlayerIntent): number {
   return isPaused || voice === undefined || voice.isClosed ? 0 : 1;

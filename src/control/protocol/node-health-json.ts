@@ -4,13 +4,53 @@
 import { z } from "zod";
 import { count, type JsonOf } from "./json-of.ts";
 
+const CLUSTER_STATUSES = ["disabled", "joining", "joined", "away", "cut-off"] as const;
+
+const machineSchema = z.strictObject({
+  id: z.string().describe("Of one life of a process"),
+  name: z.string(),
+  region: z.string().nullable(),
+  version: z.string(),
+});
+
+/** Members that are optional are not for keys of the role `client`. */
+const clusterSchema = z.strictObject({
+  status: z
+    .enum(CLUSTER_STATUSES)
+    .describe(
+      "disabled: not configured; joining: for the first time; away: NATS does not answer; " +
+        "cut-off: NATS may be there for the others, so the players here were ended",
+    ),
+  reason: z.string().nullable().optional().describe("Why it is not joined. Not for keys of the role client"),
+  since: z.int().nullable().describe("Since when it is not joined, epoch milliseconds"),
+  machineCount: count.describe("Machines that are alive, this one among them"),
+  machine: z.string().nullable().optional().describe("Id of this machine while it is joined. Not for clients"),
+  machines: z.array(machineSchema).optional().describe("Those that are alive, by name. Not for clients"),
+  sessionsElsewhere: count.optional().describe("Sessions of other machines. Not for clients"),
+  counts: z
+    .strictObject({
+      adopted: count.describe("Sessions taken over from machines that died or left"),
+      given: count.describe("Sessions given to a machine that their client came to"),
+      taken: count.describe("Sessions taken from the machine that their client had left"),
+      forwarded: count.describe("Requests passed on to the machine of their session"),
+      forwardsFailed: count.describe("Those without an answer from there"),
+      lost: count.describe("How often this machine was cut off or taken for dead"),
+    })
+    .optional()
+    .describe("Since the node started. Not for clients"),
+});
+
 /** The answer of `GET /v4/tonearm/health`. */
 export type HealthJson = JsonOf<typeof healthSchema>;
 
 /** Schema of HealthJson. */
 export const healthSchema = z
   .strictObject({
-    isHealthy: z.boolean().describe("False: sessions are to be stored and are not, so a restart would lose them"),
+    isHealthy: z
+      .boolean()
+      .describe(
+        "False: sessions are to be stored and are not, so a restart would lose them; or the cluster is not joined",
+      ),
     state: z.strictObject({
       status: z
         .enum(["disabled", "off", "working", "failing"])
@@ -29,5 +69,6 @@ export const healthSchema = z
         .optional()
         .describe("Folder of earlier state that could not be used. Not for keys of the role client"),
     }),
+    cluster: clusterSchema,
   })
   .meta({ id: "Health" });

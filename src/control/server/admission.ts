@@ -10,7 +10,8 @@ import type { Recognition } from "./authentication.ts";
 /** Finds out who asks. */
 type Recognize = (asker: Asker) => Recognition | Promise<Recognition>;
 
-const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
+/** What is answered, without a body, to clients that are not recognised. */
+export const REFUSED_STATUSES = { missing: 401, wrong: 403, refused: 429 } as const;
 
 /**
  * Sends 401, 403 or 429, all empty, where the password is missing, wrong, or wrong too often: undefined.

@@ -29,7 +29,10 @@ import type { UpgradeTarget } from "../api/upgrade.ts";
 import { v3Routes } from "../api/v3/routes.ts";
 import { createV3Protocol } from "../api/v3/socket-protocol.ts";
 import { youtubeRoutes } from "../api/youtube-routes.ts";
+import type { SessionHomes } from "../cluster/session-homes.ts";
+import { ONE_PLACE, type SessionPlaces } from "../cluster/session-places.ts";
 import type { Dialect } from "../sessions/dialect.ts";
+import type { Session } from "../sessions/session.ts";
 import { Authentication, type Recognition } from "./authentication.ts";
 import { type ConnectionState, Connections } from "./connections.ts";
 import { inboundConnectionOf, paceConnections } from "./inbound-connection.ts";
@@ -44,11 +47,15 @@ const BACKLOG = 2048;
 
 export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
+  /** Default: the node shares its sessions with no other. */
+  readonly homes?: SessionHomes | undefined;
+  /** Default: all sessions are here. */
+  readonly places?: SessionPlaces | undefined;
   /** Undefined: the dashboard is disabled. */
   readonly dashboard: DashboardPart | undefined;
   /** Serves HTTPS, and is closed with the rest; undefined: HTTP is served. */
   readonly tls: TlsListener | undefined;
-  readonly keys: Pick<KeyRing, "find" | "spend" | "isCurrent">;
+  readonly keys: Pick<KeyRing, "find" | "named" | "spend" | "isCurrent">;
   /** How requests are logged; undefined: not at all. */
   readonly requestLogging: RequestLogging | undefined;
   /** Undefined: there is no such route. */
@@ -123,7 +130,9 @@ export class Api {
       context,
       connections,
       recognize,
-      untilReady: (asker, sessionId) => endpoint.untilReady(asker, sessionId),
+      keys: options.keys,
+      places: options.places ?? ONE_PLACE,
+      untilReady: (address, sessionId) => endpoint.untilReady(address, sessionId),
       isClosing: () => options.sessions.isClosed,
       requestLog: requestLogging && new RequestLog(requestLogging, logger),
       shouldUpgrade: (request) => shouldUpgrade(request, upgrades),
@@ -171,6 +180,11 @@ export class Api {
   /** The number of client connections in each state; those of their WebSockets are `upgraded`. */
   connectionCounts(): Readonly<Record<ConnectionState, number>> {
     return this.#connections.counts();
+  }
+
+  /** Ends the connection of a session whose client does not answer a ping. */
+  endSilent(session: Session): Promise<void> {
+    return this.#endpoint.endSilent(session);
   }
 
   /** How messages are written for clients of that version. */

@@ -11,9 +11,10 @@ import { ApiError } from "../api/api-error.ts";
 import { BODIES_HELD_MAX_BYTES, BodyMemory } from "./body-memory.ts";
 
 const MEBIBYTE = 1024 * 1024;
-const SIZE_MAX_BYTES = 4 * MEBIBYTE;
+/** The largest body that is read. */
+export const BODY_SIZE_MAX_BYTES = 4 * MEBIBYTE;
 /** A body of up to this size is not counted, and handled at once. */
-const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
+export const LIGHT_BODY_SIZE_MAX_BYTES = 16 * 1024;
 /** Released bodies of this size are worth a collection: their texts take several times as much. */
 const NUDGED_BYTES = 4 * MEBIBYTE;
 /** Bodies arrive one after the other; their memory is released once there was time to answer them. */
@@ -55,7 +56,7 @@ export class BodyReader {
    * 413, with `requests-busy`, or when the client has disconnected. In every case `release` follows.
    */
   read(message: IncomingMessage, { account }: Reading): Promise<string> {
-    const limitBytes = account === undefined ? LIGHT_BODY_SIZE_MAX_BYTES : SIZE_MAX_BYTES;
+    const limitBytes = account === undefined ? LIGHT_BODY_SIZE_MAX_BYTES : BODY_SIZE_MAX_BYTES;
     if (Number(message.headers["content-length"]) > limitBytes) return Promise.reject(tooLarge(limitBytes));
     return new Promise((resolve, reject) => {
       const body = new Body();
@@ -116,7 +117,7 @@ class Body {
     this.sizeBytes += piece.length;
     this.#pieces.push(piece);
     if (this.sizeBytes <= LIGHT_BODY_SIZE_MAX_BYTES) return;
-    this.#whole ??= new GrowingBytes(SIZE_MAX_BYTES);
+    this.#whole ??= new GrowingBytes(BODY_SIZE_MAX_BYTES);
     for (const part of this.#pieces) this.#whole.append(part);
     this.#pieces = [];
   }

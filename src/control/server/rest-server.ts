@@ -3,25 +3,23 @@
 
 import type { IncomingMessage, ServerOptions } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { NodeError } from "../../errors.ts";
-import { stringifyJson } from "../../lib/json.ts";
-import type { TaskSlicer } from "../../lib/task-slicer.ts";
 import type { LogFields } from "../../log/log.ts";
-import { accountFor, ownerOf } from "../access/account.ts";
+import { accountFor } from "../access/account.ts";
 import { type Identity, mayUse, NOBODY } from "../access/identity.ts";
-import { accepts } from "../api/accept.ts";
-import type { ApiContext } from "../api/api-context.ts";
-import { ApiError, badRequest, errorObject } from "../api/api-error.ts";
-import { listBody } from "../api/list-answer.ts";
+import type { KeyRing } from "../access/key-ring.ts";
+import { ApiError } from "../api/api-error.ts";
 import type { PluginRestRoutes } from "../api/plugin-rest-routes.ts";
-import { readBody } from "../api/request-bodies.ts";
-import type { Asker, RestAnswer, RestRequest, RestRoute } from "../api/route.ts";
+import type { Asker, RestRoute } from "../api/route.ts";
 import { notFor, recognized, withoutBearer } from "./admission.ts";
 import type { Recognition } from "./authentication.ts";
 import { BodyReader } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
 import type { Connections } from "./connections.ts";
+import { ForwardedRequests } from "./forwarded-requests.ts";
+import { type MadeAnswer, makeFailure } from "./made-answer.ts";
 import type { RequestLog } from "./request-log.ts";
+import { pathOf, queryOf, withoutPathParameters } from "./request-target.ts";
+import { type RouteCall, RouteCalls, type RouteCallsOptions } from "./route-calls.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
 
 const API_VERSION_HEADER = "Lavalink-Api-Version";
@@ -42,16 +40,12 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
 
-interface RestServerOptions {
-  readonly context: Pick<ApiContext, "clock" | "logger" | "slicer" | "written">;
+interface RestServerOptions extends RouteCallsOptions {
   readonly connections: Pick<Connections, "whenAnswered">;
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
-  /** Resolves when the client, or that session, has been sent its first message; undefined: nothing to wait for. */
-  readonly untilReady: (asker: Asker, sessionId: string | undefined) => Promise<unknown> | undefined;
-  /** The node stops: what it would answer now is not true of the next process. */
-  readonly isClosing: () => boolean;
+  readonly keys: Pick<KeyRing, "named">;
   readonly routes: readonly RestRoute[];
-  readonly pluginRoutes: Pick<PluginRestRoutes, "find" | "methodsOf">;
+  readonly pluginRoutes: Pick<PluginRestRoutes, "find" | "methodsOf" | "routes">;
   /** Undefined: requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   /** Whether a request that asks to switch protocols leaves HTTP; Node.js before 22.21 does not ask. */
@@ -118,8 +112,10 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
     options.isClosing() ? dropConnection(request, reply) : sendFailure(error, request, reply, options),
   );
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
-  for (const route of options.routes) addRoute(app, table, { ...options, route, identities, logged });
-  addPluginRoutes(app, { ...options, identities, logged });
+  const calls = new RouteCalls(options);
+  const shared = { ...options, calls, forwarded: new ForwardedRequests({ ...options, calls }), identities, logged };
+  for (const route of options.routes) addRoute(app, table, { ...shared, route });
+  addPluginRoutes(app, shared);
   return app;
 }
 
@@ -158,16 +154,18 @@ function logRequests(
   { routes, logged }: { readonly routes: readonly RestRoute[]; readonly logged: LoggedFields },
 ): void {
   const secretPaths = new Set([PLUGIN_PATH, ...routes.filter((route) => route.isBodySecret).map(({ path }) => path)]);
-  app.addHook("onRequest", async (request) => log.before(request, queryOf(request)));
+  app.addHook("onRequest", async (request) => log.before(request, queryOf(request.originalUrl)));
   app.addHook("onResponse", async (request, reply) => {
     const isBodySecret = secretPaths.has(request.routeOptions.url ?? "");
     const fields = logged.get(request.raw);
-    log.after(request, { query: queryOf(request), reply, isBodySecret, fields });
+    log.after(request, { query: queryOf(request.originalUrl), reply, isBodySecret, fields });
   });
 }
 
 /** What all routes share. */
 interface RouteOptions extends RestServerOptions {
+  readonly calls: RouteCalls;
+  readonly forwarded: ForwardedRequests;
   readonly identities: Identities;
   readonly logged: LoggedFields;
 }
@@ -201,7 +199,7 @@ function serveAt(
     readonly find: (request: FastifyRequest) => FoundRoute | undefined;
   },
 ): void {
-  const { methods, url, find, context, identities, logged } = options;
+  const { methods, url, find, calls, forwarded, identities, logged } = options;
   const foundRoutes = new WeakMap<IncomingMessage, FoundRoute>();
   app.route({
     method: methods,
@@ -225,43 +223,33 @@ function serveAt(
     handler: async (request, reply) => {
       const found = foundRoutes.get(request.raw);
       if (found === undefined) throw new Error("a request was handled before its route was found");
-      const { route, segments } = found;
-      const ready = options.untilReady(request.raw, segments.sessionId);
-      if (ready !== undefined) await ready;
-      const identity = identities.get(request.raw) ?? NOBODY;
-      const answer = await route.handle(restRequest(request, reply, { identity, segments }));
-      // What is answered outlives the process.
-      const written = request.method === "GET" ? undefined : context.written();
-      if (written !== undefined) await written;
-      if (options.isClosing()) return dropConnection(request, reply);
-      if (answer.logged !== undefined) logged.set(request.raw, answer.logged);
-      const account = accountFor(identity, request.ip);
-      return sendAnswer(answer, { request, reply, slicer: { next: () => context.slicer.next(account) } });
+      const call = callOf(request, reply, { ...found, identity: identities.get(request.raw) ?? NOBODY });
+      const place = calls.machineOf(call);
+      const machine = place === undefined ? undefined : await place;
+      const made = await (machine === undefined ? calls.answer(call) : forwarded.answer(call, machine));
+      if (made === undefined) return dropConnection(request, reply);
+      if (made.logged !== undefined) logged.set(request.raw, made.logged);
+      return send(made, reply);
     },
   });
 }
 
-function restRequest(
+function callOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { identity, segments }: Pick<RestRequest, "identity" | "segments">,
-): RestRequest {
+  { route, segments, identity }: Pick<RouteCall, "route" | "segments" | "identity">,
+): RouteCall {
   return {
-    segments,
-    query: checkedQueryOf(request),
+    ...{ route, segments, identity },
     method: request.method,
+    target: request.originalUrl,
     headers: request.headers,
-    owner: ownerOf(accountFor(identity, request.ip), request.headers["user-agent"] ?? ""),
-    identity,
+    body: typeof request.body === "string" ? request.body : "",
+    address: request.ip,
     get signal() {
       return whenGone(reply);
     },
     asker: request.raw,
-    body: (schema) =>
-      readBody(schema, {
-        contentType: request.headers["content-type"],
-        text: typeof request.body === "string" ? request.body : "",
-      }),
   };
 }
 
@@ -278,34 +266,14 @@ function segmentsOf(request: FastifyRequest): Record<string, string> {
 
 function whenGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort(new ApiError(400, "the client disconnected before it had its answer")));
+  const abort = (): void => gone.abort(new ApiError(400, "the client disconnected before it had its answer"));
+  if (reply.raw.destroyed) abort();
+  else reply.raw.once("close", abort);
   return gone.signal;
 }
 
-function sendAnswer(
-  answer: RestAnswer,
-  { request, reply, slicer }: { request: FastifyRequest; reply: FastifyReply; slicer: Pick<TaskSlicer, "next"> },
-): FastifyReply {
-  switch (answer.kind) {
-    case "empty":
-      return reply
-        .headers(answer.headers ?? {})
-        .code(answer.status)
-        .send();
-    case "text":
-      return reply
-        .headers({ ...answer.headers, "Content-Type": answer.contentType })
-        .code(answer.status)
-        .send(Buffer.from(answer.text));
-    case "json":
-    case "list":
-    case "written": {
-      if (!accepts(request.headers.accept, "application/json")) return reply.code(406).send();
-      const body = answer.kind === "json" ? jsonBody(answer.value) : listBody(answer, slicer);
-      const status = answer.kind === "json" ? (answer.status ?? 200) : 200;
-      return reply.code(status).header("Content-Type", "application/json").send(body);
-    }
-  }
+function send({ status, headers, body }: MadeAnswer, reply: FastifyReply): FastifyReply {
+  return reply.code(status).headers(headers).send(body);
 }
 
 /** No route for this method and path: OPTIONS, 405 or 404. The latter two need no password. */
@@ -342,64 +310,11 @@ async function answerOptions(
 
 function sendFailure(
   error: unknown,
-  request: FastifyRequest,
+  { method, originalUrl: target }: FastifyRequest,
   reply: FastifyReply,
   { context }: RestServerOptions,
 ): FastifyReply {
-  const body = errorObject(error, {
-    path: pathOf(request.originalUrl),
-    epochMs: context.clock.epochMs(),
-    isTraced: isTraced(request),
-  });
-  // Failures with another cause are logged where they happened, if at all.
-  if (body.status >= 500 && !(error instanceof NodeError && error.fault !== "ourselves")) {
-    context.logger.error("request failed: unexpected error", { method: request.method, path: body.path, error });
-  }
   // Requests that the framework refuses do not pass the hook that sets it.
   if (!reply.hasHeader(API_VERSION_HEADER)) reply.header(API_VERSION_HEADER, API_VERSION);
-  if (error instanceof ApiError && error.retryAfterS !== undefined) reply.header("Retry-After", error.retryAfterS);
-  return reply.code(body.status).header("Content-Type", "application/json").send(jsonBody(body));
-}
-
-/**
- * As bytes, as the texts above: to strings the framework would add a character set, which the published server does not
- * name.
- */
-function jsonBody(value: unknown): Buffer {
-  return Buffer.from(stringifyJson(value));
-}
-
-function isTraced(request: FastifyRequest): boolean {
-  const trace = queryOf(request).get("trace");
-  return trace !== undefined && trace.toLowerCase() !== "false";
-}
-
-function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
-  const url = request.originalUrl;
-  const start = url.indexOf("?");
-  const query = new Map<string, string>();
-  if (start < 0) return query;
-  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
-    const before = query.get(name);
-    query.set(name, before === undefined ? value : `${before},${value}`);
-  }
-  return query;
-}
-
-/** Throws a 400 for a `%` that escapes nothing: the client certainly meant something else. */
-function checkedQueryOf(request: FastifyRequest): ReadonlyMap<string, string> {
-  const url = request.originalUrl;
-  const isStray = /%(?![0-9A-Fa-f]{2})/.test(url.slice(pathOf(url).length));
-  if (isStray) throw badRequest("a % in the query is not followed by two hexadecimal digits");
-  return queryOf(request);
-}
-
-function pathOf(url: string): string {
-  return url.split(/[?#]/, 1)[0] ?? "/";
-}
-
-/** `/v4/info;a=b` is `/v4/info`. */
-function withoutPathParameters(url: string): string {
-  const path = pathOf(url);
-  return path.includes(";") ? path.replaceAll(/;[^/]*/g, "") + url.slice(path.length) : url;
+  return send(makeFailure(error, { method, target }, context), reply);
 }

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { CLOSE_POLICY } from "../../lib/close-codes.ts";
 import { isInt64 } from "../../lib/int64.ts";
@@ -17,6 +18,7 @@ import { Tally } from "../access/tally.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
+import { ONE_HOME, type SessionHomes } from "../cluster/session-homes.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { rateLimitText } from "./admission.ts";
@@ -48,11 +50,15 @@ const CLOSE_GRACE_MS = 1000;
 const FIRST_PINGS_MS = [50, 500, 5000];
 /** Sent to a client whose key has its maximum of sessions. */
 const SESSION_RETRY_S = 10;
+/** Sent while a new session cannot be made known to the other machines. */
+const CLUSTER_RETRY_S = 2;
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
 
 interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
+  /** Default: the node shares its sessions with no other. */
+  readonly homes?: SessionHomes | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
@@ -132,27 +138,39 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** `onError` is the listener that its socket has until it is open. */
-  #admit(handshake: Omit<Handshake, "session">, onError: () => void): void {
+  #admit(handshake: Omit<Handshake, "session" | "newId">, onError: () => void): void {
     const { request, socket, protocol, identity } = handshake;
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#slicer
       .next(accountFor(identity, request.socket.remoteAddress))
       .then(() => this.#findResumable(protocol, request, identity))
-      .then((session) => {
+      .then(async (session) => ({ session, newId: session?.isWaiting ? undefined : await this.#homes.reserve() }))
+      .then(({ session, newId }) => {
         if (this.#options.sessions.isClosed) {
           // Some libraries take any answer for final, and try again only without one.
           socket.destroy();
           return;
         }
-        const refusal = this.#complete({ ...handshake, session });
+        const refusal = this.#complete({ ...handshake, session, newId });
+        if (newId !== undefined && this.#options.sessions.get(newId) === undefined) this.#homes.cancel(newId);
         // A refused and closed socket keeps its listener: an error event without one ends the process.
         if (refusal === undefined) socket.off("error", onError);
         else refuse(socket, refusal, protocol.version);
       })
       .catch((error: unknown) => {
+        if (error instanceof NodeError && error.code === "cluster-away") {
+          // One that returns tries again without an answer, and may take any for final.
+          if (protocol.askedSession(request.headers) !== undefined) socket.destroy();
+          else refuse(socket, clusterAway(error), protocol.version);
+          return;
+        }
         this.#options.logger.error("WebSocket handshake failed", { error });
         socket.destroy();
       });
+  }
+
+  get #homes(): SessionHomes {
+    return this.#options.homes ?? ONE_HOME;
   }
 
   /** Ends open sockets after a short time for their close handshake. Close the sessions first. */
@@ -178,12 +196,9 @@ export class WebSocketEndpoint implements UpgradeTarget {
    * Resolves when the client has been sent `ready`, if it is connecting right now: lavalink-client sends requests
    * immediately, with or without its session, and relies on `ready` before the answer. Undefined: nothing to wait for.
    */
-  untilReady({ socket }: Asker, sessionId: string | undefined): Promise<unknown> | undefined {
+  untilReady(address: string | undefined, sessionId: string | undefined): Promise<unknown> | undefined {
     if (this.#holding.size === 0) return undefined;
-    const { remoteAddress } = socket;
-    const own = [...this.#holding].filter(
-      ({ session, address }) => session.id === sessionId || address === remoteAddress,
-    );
+    const own = [...this.#holding].filter((open) => open.session.id === sessionId || open.address === address);
     return own.length === 0 ? undefined : Promise.all(own.map(({ held }) => held.released));
   }
 
@@ -236,17 +251,24 @@ export class WebSocketEndpoint implements UpgradeTarget {
     { name: owner }: Identity,
   ): Promise<Session | undefined> {
     const userId = readUserId(headers["user-id"]) ?? "";
-    const session = protocol.findSession(this.#options.sessions, headers, { userId, owner });
+    const find = () => protocol.findSession(this.#options.sessions, headers, { userId, owner });
+    const asked = protocol.askedSession(headers);
+    if (asked !== undefined && find() === undefined)
+      await this.#homes.bring(asked, { userId, owner, version: protocol.version });
+    const session = find();
     if (session?.userId !== userId || session.owner !== owner) return undefined;
-    if (session.isConnected) {
-      const socket = this.#socketOf(session);
-      if (socket !== undefined && !(await this.#isAnswering(socket.webSocket))) {
-        // The session may have got another socket in the meantime, which must not be ended.
-        session.socketClosed(socket.held);
-        socket.held.terminate();
-      }
-    }
+    await this.endSilent(session);
     return session;
+  }
+
+  /** Ends the connection of a session whose client does not answer a ping: it has gone, and nobody has noticed. */
+  async endSilent(session: Session): Promise<void> {
+    if (!session.isConnected) return;
+    const socket = this.#socketOf(session);
+    if (socket === undefined || (await this.#isAnswering(socket.webSocket))) return;
+    // The session may have got another socket in the meantime, which must not be ended.
+    session.socketClosed(socket.held);
+    socket.held.terminate();
   }
 
   #socketOf(session: Session): { readonly webSocket: WebSocket; readonly held: HeldSocket } | undefined {
@@ -272,7 +294,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
   }
 
   /** No await between the check of the session and attaching the socket, so that no other request can interfere. */
-  #complete({ request, socket, head, onUpgraded, protocol, identity, session }: Handshake): Refusal | undefined {
+  #complete(handshake: Handshake): Refusal | undefined {
+    const { request, socket, head, onUpgraded, protocol, identity, session, newId } = handshake;
     // The keys may have changed while its old socket was pinged; a new socket is not among those closed then.
     if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
     const resumable = session?.isWaiting ? session : undefined;
@@ -287,7 +310,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
       watchLiveness(webSocket, this.#options.clock);
       const { remoteAddress: address } = request.socket;
       const held = new HeldSocket(webSocket, request.socket, this.#options.clock, clientOrigin(request));
-      const session = resumable ?? this.#open(held, { protocol, identity, headers: request.headers, address });
+      const opening = { protocol, identity, headers: request.headers, address, newId };
+      const session = resumable ?? this.#open(held, opening);
       this.#adopt(webSocket, protocol, { held, identity, session, address, isResumed: resumable !== undefined });
       countUnfinished(webSocket, request.socket, {
         memory: session.buffered,
@@ -357,15 +381,16 @@ export class WebSocketEndpoint implements UpgradeTarget {
     this.#options.logger.info(message, { sessionId: id, userId, clientName, ...key, ...fields });
   }
 
-  #open(socket: HeldSocket, { protocol, identity, headers, address }: Opening): Session {
+  #open(socket: HeldSocket, { protocol, identity, headers, address, newId }: Opening): Session {
     const clientName = headers["client-name"];
-    return this.#options.sessions.open(socket, {
+    const client = {
       userId: readUserId(headers["user-id"]) ?? "",
       clientName: typeof clientName === "string" && clientName !== "" ? clientName : undefined,
       dialect: protocol,
       owner: identity.name,
       account: accountFor(identity, address),
-    });
+    };
+    return this.#options.sessions.open(socket, client, newId);
   }
 }
 
@@ -374,6 +399,8 @@ interface Handshake extends UpgradeRequest {
   readonly protocol: SocketProtocol;
   readonly identity: Identity;
   readonly session: Session | undefined;
+  /** Of the session that is opened if none is resumed; undefined: any. */
+  readonly newId: string | undefined;
 }
 
 interface Opening {
@@ -381,6 +408,7 @@ interface Opening {
   readonly identity: Identity;
   readonly headers: IncomingMessage["headers"];
   readonly address: string | undefined;
+  readonly newId: string | undefined;
 }
 
 /** A client's socket. */
@@ -423,6 +451,10 @@ function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }:
   ];
   // A client that does not close its side must not keep ours.
   socket.end(bareAnswer(status, { headers, apiVersion, text }), () => socket.destroy());
+}
+
+function clusterAway({ message }: NodeError): Refusal {
+  return { status: "503 Service Unavailable", retryAfterS: CLUSTER_RETRY_S, text: message };
 }
 
 const DRAINING: Refusal = {

@@ -359,6 +359,13 @@ export class Session implements EventSink {
     if (state.kind === "connected") state.socket.close(code);
   }
 
+  /** Ends the session without a closing handshake: its client comes back as after a crash, and finds it elsewhere. */
+  drop(): void {
+    const state = this.#state;
+    this.destroy();
+    if (state.kind === "connected") state.socket.terminate();
+  }
+
   /** Ends the session and all its players. */
   destroy(): void {
     if (this.#state.kind === "destroyed") return;

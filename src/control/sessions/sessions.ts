@@ -97,16 +97,16 @@ export class Sessions {
   }
 
   /**
-   * Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`.
+   * Opens a session on a socket whose handshake is done; sends `ready` and the first `stats`. Default id: a new one.
    * @throws NodeError "memory-exhausted"
    */
-  open(socket: SessionSocket, client: SessionClient): Session {
-    return this.#add({ id: this.#newId(), client, socket });
+  open(socket: SessionSocket, client: SessionClient, id = this.newId()): Session {
+    return this.#add({ id, client, socket });
   }
 
   /**
-   * Opens a session of an earlier process, under its id, with its settings and with what was left of it: it waits for
-   * its client. The bounds of waiting sessions apply.
+   * Opens a session of an earlier process or of another machine, under its id, with its settings and with what was left
+   * of it: it waits for its client. The bounds of waiting sessions apply.
    * @throws NodeError "memory-exhausted"
    */
   openWaiting(
@@ -362,14 +362,15 @@ export class Sessions {
     session.destroy();
   }
 
-  #newId(): string {
+  /** An id that no session of this node has. */
+  newId(): string {
     let id = "";
     while (id.length < ID_LENGTH) {
       for (const byte of this.#options.random.bytes(ID_LENGTH)) {
         if (byte < ID_BYTE_LIMIT && id.length < ID_LENGTH) id += ID_ALPHABET[byte % ID_ALPHABET.length];
       }
     }
-    return this.#sessions.has(id) ? this.#newId() : id;
+    return this.#sessions.has(id) ? this.newId() : id;
   }
 }
 

@@ -5,11 +5,11 @@ import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
-import type { OpenedState, StateStore } from "../../state/state-store.ts";
+import type { OpenedState, StateRecord, StateStore } from "../../state/state-store.ts";
 import type { Session } from "../sessions/session.ts";
 import { NO_RECORDER, type SessionRecorder } from "../sessions/session-recorder.ts";
 import { type ReadRecords, readRecords } from "./read-records.ts";
-import { beginPlayers, type RestoredPlayer, type RestoreOptions, restoreSessions } from "./restore-sessions.ts";
+import { PlayerStarts, type RestoredPlayer, type RestoreOptions, restoreSessions } from "./restore-sessions.ts";
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -20,9 +20,22 @@ const WRITE_MS_MAX = 3000;
 interface NodeStateOptions {
   /** Undefined: the configuration has switched it off. */
   readonly opened: OpenedState | undefined;
+  /** The store is shared with other machines. Default: it is of this node only. */
+  readonly shared?: SharedStore | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** What is different where machines share the records. */
+interface SharedStore {
+  /** See StateRecorderOptions. */
+  readonly offsetMs: () => number;
+}
+
+type Restoring = Omit<RestoreOptions, "clock" | "logger"> & {
+  /** Called with each session that was restored. */
+  readonly onSession: (session: Session) => void;
+};
 
 /** The parts that there are while a store is open. */
 interface Recording {
@@ -35,19 +48,25 @@ export class NodeState {
   readonly #options: NodeStateOptions;
   readonly #recording: Recording | undefined;
   readonly #stopping = new AbortController();
+  readonly #starts: PlayerStarts;
   #restored: RestoredCounts = { sessions: 0, players: 0 };
-  #held: readonly RestoredPlayer[] = [];
+  /** Players that wait for `begin`; undefined: it was called. */
+  #held: RestoredPlayer[] | undefined = [];
+  #restoring: Restoring | undefined;
   #frozen: Promise<void> | undefined;
 
   constructor(options: NodeStateOptions) {
     this.#options = options;
-    const { opened, clock, logger } = options;
+    this.#starts = new PlayerStarts({ clock: options.clock, signal: this.#stopping.signal });
+    const { opened, shared, clock, logger } = options;
     if (opened?.kind !== "open") return;
     const { store } = opened;
     const onRefused = (): void => recorder.forgetTracks();
     const onEmptied = (): void => recorder.markAll();
-    const writer = new StateWriter({ store, clock, logger, onRefused, onEmptied });
-    const recorder = new StateRecorder({ writer, clock });
+    // What another machine may take over at any moment must be stored before anybody is told of it.
+    const answerMsMax = shared === undefined ? undefined : Number.POSITIVE_INFINITY;
+    const writer = new StateWriter({ store, clock, logger, onRefused, onEmptied, answerMsMax });
+    const recorder = new StateRecorder({ writer, clock, offsetMs: shared?.offsetMs });
     this.#recording = { store, writer, recorder };
   }
 
@@ -66,48 +85,72 @@ export class NodeState {
     return this.#recording?.writer.written();
   }
 
-  /**
-   * Opens the sessions that were left, before the first client comes; `onSession` is called with each. Never rejects.
-   */
-  async restore(
-    options: Omit<RestoreOptions, "clock" | "logger">,
-    onSession: (session: Session) => void,
-  ): Promise<void> {
+  /** Opens the sessions that were left, before the first client comes. Never rejects. */
+  async restore(restoring: Restoring): Promise<void> {
     const recording = this.#recording;
     if (recording === undefined) return;
+    this.#restoring = restoring;
     recording.recorder.start();
     try {
-      await this.#restoreAll(recording, options, onSession);
+      const counts = this.#open(recording, await this.#read(recording));
+      this.#restored = counts;
+      if (counts.sessions > 0)
+        this.#options.logger.info("state restored: sessions wait for their clients", { ...counts });
     } catch (error) {
       // A fault of ours must not end every start.
       this.#options.logger.error("state: not all of it could be restored; please report it", { error });
     }
   }
 
-  async #restoreAll(
-    recording: Recording,
-    options: Omit<RestoreOptions, "clock" | "logger">,
-    onSession: (session: Session) => void,
-  ): Promise<void> {
+  /** Opens the sessions of these records, which another machine had; only after `restore`. */
+  adopt(records: readonly StateRecord[]): void {
+    if (this.#recording === undefined || this.#stopping.signal.aborted) return;
+    this.#open(this.#recording, this.#readRecords(this.#recording, records));
+  }
+
+  /** Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. */
+  release(session: Session): void {
+    this.#recording?.recorder.release(session);
+  }
+
+  /** Resolves when all changes so far are stored, or cannot be. */
+  async flushed(): Promise<void> {
+    await this.#recording?.writer.flushed();
+  }
+
+  /** Other machines go on with all sessions, from how they were stored: nothing is written of them any more. */
+  forgetAll(): void {
+    this.#held &&= [];
+    this.#starts.clear();
+    this.#recording?.recorder.forgetAll();
+    this.#recording?.writer.reset();
+  }
+
+  /** Removes a record that is of no session which is stored. */
+  remove(key: string): void {
+    this.#recording?.writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
+  }
+
+  #open({ writer, recorder }: Recording, { sessions: stored, useless }: ReadRecords): RestoredCounts {
     const { clock, logger } = this.#options;
-    const { writer, recorder } = recording;
-    const { sessions: stored, useless } = await this.#read(recording);
-    const { sessions, players, counts, lost } = restoreSessions(stored, { ...options, clock, logger });
-    this.#held = players;
-    this.#restored = counts;
+    const restoring = this.#restoring;
+    if (restoring === undefined) throw new Error("nothing is restored before `restore`");
+    const { sessions, players, counts, lost } = restoreSessions(stored, { ...restoring, clock, logger });
     for (const session of sessions) {
       recorder.adopt(session);
-      onSession(session);
+      restoring.onSession(session);
     }
     for (const key of [...useless, ...lost]) writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
-    if (counts.sessions > 0) logger.info("state restored: sessions wait for their clients", { ...counts });
+    if (this.#held === undefined) void this.#starts.add(players);
+    else this.#held.push(...players);
+    return counts;
   }
 
   /** Lets the restored players go on, those that sounded first. Resolves when all have; never rejects. */
   async begin(): Promise<void> {
-    const players = this.#held;
-    this.#held = [];
-    await beginPlayers(players, { clock: this.#options.clock, signal: this.#stopping.signal });
+    const players = this.#held ?? [];
+    this.#held = undefined;
+    await this.#starts.add(players);
   }
 
   report(): StateReport {
@@ -137,23 +180,25 @@ export class NodeState {
     await this.#recording?.store.close();
   }
 
-  async #read({ store, writer }: Recording): Promise<ReadRecords> {
-    const { logger } = this.#options;
+  async #read(recording: Recording): Promise<ReadRecords> {
     try {
-      const records = await store.readAll();
-      writer.learn(records.map(({ key }) => key));
-      const read = readRecords(records);
-      const [first] = read.unreadable;
-      if (first !== undefined) {
-        const fields = { records: read.unreadable.length, first };
-        logger.warn("state: some of it cannot be read, and was left out", fields);
-      }
-      return read;
+      return this.#readRecords(recording, await recording.store.readAll());
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
-      logger.error("state cannot be read: starting without it", { error });
+      this.#options.logger.error("state cannot be read: starting without it", { error });
       return { sessions: [], useless: [], unreadable: [] };
     }
+  }
+
+  #readRecords({ writer }: Recording, records: readonly StateRecord[]): ReadRecords {
+    writer.learn(records.map(({ key }) => key));
+    const read = readRecords(records, this.#options.shared?.offsetMs());
+    const [first] = read.unreadable;
+    if (first !== undefined) {
+      const fields = { records: read.unreadable.length, first };
+      this.#options.logger.warn("state: some of it cannot be read, and was left out", fields);
+    }
+    return read;
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { type JsonValue, parseJson, plainJson } from "../../lib/json.ts";
 import type { StateRecord } from "../../state/state-store.ts";
-import type { PlayerIntent } from "../players/player-intent.ts";
+import { onOtherClock, type PlayerIntent } from "../players/player-intent.ts";
 import { readStoredPlayer } from "../players/stored-player.ts";
 import type { KeptValue } from "../sessions/kept-values.ts";
 import type { LeftOver } from "../sessions/session.ts";
@@ -39,8 +39,11 @@ interface Parts {
   readonly messages: LeftOver["messages"][number][];
 }
 
-/** `records`: in the order of their keys. Never throws. */
-export function readRecords(records: readonly StateRecord[]): ReadRecords {
+/**
+ * `records`: in the order of their keys. `offsetMs`: how much the clock that they were written by is ahead of this one's.
+ * Never throws.
+ */
+export function readRecords(records: readonly StateRecord[], offsetMs = 0): ReadRecords {
   const parts = new Map<string, Parts>();
   const unreadable: string[] = [];
   for (const { key, value } of records) {
@@ -62,11 +65,16 @@ export function readRecords(records: readonly StateRecord[]): ReadRecords {
     for (const [guildId, json] of ofSession.players) {
       const intent = readStoredPlayer(json, ofSession.tracks.get(guildId));
       if (intent === undefined) unreadable.push(recordKey.player(id, guildId), recordKey.track(id, guildId));
-      else players.push({ guildId, intent });
+      else players.push({ guildId, intent: onOtherClock(intent, -offsetMs) });
     }
-    sessions.push({ id, record, players, kept, messages, keys });
+    sessions.push({ id, record: recordOnOtherClock(record, -offsetMs), players, kept, messages, keys });
   }
   return { sessions, useless: [...left, ...unreadable], unreadable };
+}
+
+function recordOnOtherClock(record: SessionRecord, offsetMs: number): SessionRecord {
+  const { deadlineEpochMs } = record;
+  return deadlineEpochMs === null ? record : { ...record, deadlineEpochMs: deadlineEpochMs + offsetMs };
 }
 
 function newParts(): Parts {

@@ -170,23 +170,45 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
   }
 }
 
-interface BeginOptions {
+interface PlayerStartsOptions {
   readonly clock: Clock;
+  /** Aborted: no others begin. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Begins them in order, some at a time, with other work of the thread in between; resolves when the last has begun, or
- * when `signal` is aborted.
- */
-export async function beginPlayers(players: readonly RestoredPlayer[], { clock, signal }: BeginOptions): Promise<void> {
-  const left = players.values();
-  const beginOneByOne = async (): Promise<void> => {
-    for (const { session, player } of left) {
-      await new Promise<void>((resolve) => clock.after(0, resolve));
-      if (signal.aborted) return;
-      await session.beginPlayer(player);
+/** Lets restored players go on in the order in which they come, some at a time, with other work of the thread in between. */
+export class PlayerStarts {
+  readonly #options: PlayerStartsOptions;
+  #waiting: RestoredPlayer[] = [];
+  #running: Promise<void>[] = [];
+
+  constructor(options: PlayerStartsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when these have begun, or when `signal` is aborted. */
+  async add(players: readonly RestoredPlayer[]): Promise<void> {
+    this.#waiting.push(...players);
+    while (this.#running.length < Math.min(BEGINNING_MAX, this.#waiting.length)) {
+      const run = this.#run().finally(() => {
+        this.#running = this.#running.filter((other) => other !== run);
+      });
+      this.#running.push(run);
     }
-  };
-  await Promise.all(Array.from({ length: BEGINNING_MAX }, beginOneByOne));
+    await Promise.all(this.#running);
+  }
+
+  /** Those that wait are not to begin any more. */
+  clear(): void {
+    this.#waiting = [];
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
+      const next = this.#waiting.shift();
+      if (next === undefined || this.#options.signal.aborted) return;
+      await next.session.beginPlayer(next.player);
+    }
+  }
 }

@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { stringifyJson } from "../../lib/json.ts";
 import type { StateChange } from "../../state/state-store.ts";
 import type { Track } from "../../track/track.ts";
-import type { PlayerIntent } from "../players/player-intent.ts";
+import { onOtherClock, type PlayerIntent } from "../players/player-intent.ts";
 import { storedPlayerOf, storedTracksOf } from "../players/stored-player.ts";
 import type { QueuedMessage } from "../sessions/resume-queue.ts";
 import type { RecordedSession, SessionRecorder } from "../sessions/session-recorder.ts";
@@ -30,8 +30,13 @@ interface TrackPair {
 }
 
 interface StateRecorderOptions {
-  readonly writer: Pick<StateWriter, "mark" | "unmark" | "isKnown" | "written">;
+  readonly writer: Pick<StateWriter, "mark" | "unmark" | "fix" | "isKnown" | "written">;
   readonly clock: Clock;
+  /**
+   * How much the clock that all readers of the records agree on is ahead of this one's Unix epoch milliseconds. Default:
+   * there is only one.
+   */
+  readonly offsetMs?: (() => number) | undefined;
 }
 
 export class StateRecorder implements SessionRecorder {
@@ -77,6 +82,23 @@ export class StateRecorder implements SessionRecorder {
     ];
     for (const { key, read } of entries) stored.entries.set(key, read);
     for (const [guildId, player] of session.players) stored.tracks.set(guildId, tracksOf(player.snapshot()));
+  }
+
+  /**
+   * Another machine goes on with the session: what is not written yet is written as it is at this moment, and nothing
+   * that happens to it afterwards.
+   */
+  release(session: RecordedSession): void {
+    const stored = this.#stored.get(session);
+    if (stored === undefined) return;
+    for (const [guildId, player] of session.players) if (player.isPlaying) this.onPlayer(session, guildId);
+    for (const key of [...stored.entries.keys()]) this.#options.writer.fix(key);
+    this.#stored.delete(session);
+  }
+
+  /** Others go on with all sessions: nothing of them is written any more. */
+  forgetAll(): void {
+    this.#stored.clear();
   }
 
   isStored(session: RecordedSession): boolean {
@@ -188,7 +210,7 @@ export class StateRecorder implements SessionRecorder {
 
   #sessionEntry(session: RecordedSession): Entry {
     return this.#entry(session, recordKey.session(session.id), () =>
-      stringifyJson(sessionRecordOf(session, this.#options.clock.epochMs())),
+      stringifyJson(sessionRecordOf(session, this.#options.clock.epochMs() + this.#offsetMs)),
     );
   }
 
@@ -217,6 +239,10 @@ export class StateRecorder implements SessionRecorder {
     return { key, read };
   }
 
+  get #offsetMs(): number {
+    return this.#options.offsetMs?.() ?? 0;
+  }
+
   #playerEntry(session: RecordedSession, guildId: string): Entry {
     const key = recordKey.player(session.id, guildId);
     return { key, read: () => this.#playerChanges(session, guildId) };
@@ -233,7 +259,7 @@ export class StateRecorder implements SessionRecorder {
       return [key, trackKey].map((gone) => ({ key: gone, value: undefined }));
     }
     const snapshot = player.snapshot();
-    const change = { key, value: stringifyJson(storedPlayerOf(snapshot)) };
+    const change = { key, value: stringifyJson(storedPlayerOf(onOtherClock(snapshot, this.#offsetMs))) };
     const tracks = tracksOf(snapshot);
     const before = stored.tracks.get(guildId);
     if (before?.track === tracks.track && before?.mirror === tracks.mirror) return [change];

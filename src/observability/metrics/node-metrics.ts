@@ -1,6 +1,7 @@
 // The node's Prometheus metrics: Lavalink's names where there is an equivalent (protocol-v4.md section 6.4), so that
 // existing dashboards keep working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
+import type { ClusterReport } from "../../control/cluster/cluster-status.ts";
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
 import type { Mirrors } from "../../control/sources/mirrors.ts";
@@ -8,6 +9,7 @@ import type { StateReport } from "../../control/state/state-status.ts";
 import type { AudioTotals } from "../../control/workers/audio-totals.ts";
 import type { LogLevel } from "../../log/log.ts";
 import { audioFamilies, type WorkerReading, workerFamilies } from "./audio-families.ts";
+import { clusterFamilies } from "./cluster-families.ts";
 import { GcPauses } from "./gc-pauses.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
 import { type SourceReadings, sourceFamilies } from "./source-families.ts";
@@ -26,6 +28,8 @@ interface NodeMetricsOptions {
   readonly readConnections: () => Readonly<Record<string, number>>;
   /** How the state that outlives the process is doing. */
   readonly readState: () => StateReport;
+  /** How this machine is doing in its cluster. */
+  readonly readCluster: () => ClusterReport;
   /** Tonearm's own. */
   readonly version: string;
   /** Audio totals since the start. */
@@ -130,6 +134,7 @@ export class NodeMetrics {
       ),
       ...workerFamilies(this.#options.readWorkers()),
       ...stateFamilies(this.#options.readState()),
+      ...clusterFamilies(this.#options.readCluster()),
     ];
   }
 

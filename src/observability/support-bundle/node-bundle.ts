@@ -3,6 +3,7 @@
 
 import { secretsAround } from "../../config/process-environment.ts";
 import type { ShownConfig } from "../../config/shown-config.ts";
+import type { ClusterReport } from "../../control/cluster/cluster-status.ts";
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
@@ -13,6 +14,7 @@ import { configText } from "./config-text.ts";
 import { describeMachine } from "./machine.ts";
 import { Pseudonymizer } from "./pseudonymizer.ts";
 import {
+  clusterText,
   countersText,
   loadText,
   playersText,
@@ -43,6 +45,7 @@ export interface RunningNode {
   readStats(): StatsJson;
   readLoad(): LoadJson;
   readState(): StateReport;
+  readCluster(): ClusterReport;
   readSessions(): readonly SessionView[];
   sourcesJson(): readonly SourceJson[];
   pluginsJson(): readonly PluginJson[];
@@ -84,6 +87,7 @@ function runningParts(node: RunningNode, machine: string, pseudonymizer: Pseudon
     },
     { title: "Node: load", text: loadText(node.readStats(), node.readLoad()), lengthMax: 4000 },
     { title: "Node: stored state", text: stateText(node.readState()), lengthMax: 600 },
+    { title: "Node: cluster", text: clusterText(node.readCluster()), lengthMax: 1200 },
     { title: "Node: sessions", text: sessionsText(sessions), lengthMax: 3000 },
     { title: "Node: players", text: playersText(inspected, players.length), lengthMax: 4500 },
     { title: "Node: sources", text: sourcesText(node.sourcesJson()), lengthMax: 4500 },

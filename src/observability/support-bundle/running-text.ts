@@ -1,7 +1,8 @@
-// The state of a running node in a support bundle, part by part, as lines: load, stored state, sessions, players,
+// The state of a running node in a support bundle, part by part, as lines: load, stored state, cluster, sessions, players,
 // sources, plugins, counters. Contains numbers and states, never what is played. Main thread; called by node-bundle.ts,
 // which hides secrets and names.
 
+import type { ClusterReport } from "../../control/cluster/cluster-status.ts";
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { PlayerDiagnosisJson } from "../../control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceCountsJson, SourceJson } from "../../control/protocol/sources-json.ts";
@@ -11,6 +12,7 @@ import type { StateReport } from "../../control/state/state-status.ts";
 const MEGABYTE = 1024 * 1024;
 const CLIENT_LENGTH_MAX = 60;
 const SESSIONS_SHOWN_MAX = 50;
+const MACHINES_SHOWN_MAX = 10;
 /** The players with most lost frames are shown. */
 const PLAYERS_SHOWN_MAX = 20;
 
@@ -51,6 +53,23 @@ export function stateText({ status, restored, setAside, ...counts }: StateReport
     `writes: ${counts.writes}, failed: ${counts.failedWrites}, bytes: ${counts.writtenBytes}`,
     `restored at the start: sessions ${restored.sessions}, players ${restored.players}`,
     ...(setAside === undefined ? [] : [`set aside: ${setAside}`]),
+  ].join("\n");
+}
+
+/** Machines go by their ids: their names are those of hosts. */
+export function clusterText({ status, machine, machines, sessionsElsewhere, counts }: ClusterReport): string {
+  const since = "sinceEpochMs" in status ? ` since ${new Date(status.sinceEpochMs).toISOString()}` : "";
+  const shown = machines.slice(0, MACHINES_SHOWN_MAX);
+  return [
+    `${status.kind}${since}${"reason" in status ? `: ${status.reason}` : ""}`,
+    `machines: ${machines.length}, sessions of others: ${sessionsElsewhere}`,
+    `sessions adopted: ${counts.adopted}, given: ${counts.given}, taken: ${counts.taken}; lost: ${counts.lost}`,
+    `requests forwarded: ${counts.forwarded}, failed: ${counts.forwardsFailed}`,
+    ...shown.map(
+      ({ id, region, version, contract }) =>
+        `machine ${id}${id === machine?.id ? " (this one)" : ""}: Tonearm ${version}, contract ${contract}, ` +
+        `region ${region ?? "none"}`,
+    ),
   ].join("\n");
 }
 

@@ -1,9 +1,10 @@
 // The compose files: the files they name exist, required settings are requested, and the node and a bot in it reach
 // each other. Started by podman-compose, with a stand-in for the image of a bot.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { sleep } from "../../../lab/sleep.ts";
@@ -41,18 +42,22 @@ function compose(folder: string, variables: Readonly<Record<string, string>>, ..
   return command("env", [...given, "podman-compose", ...args], join(FOLDER, folder));
 }
 
-describe.each(["bot", "monitoring"])("compose/%s", (folder) => {
-  const text = readFileSync(join(FOLDER, folder, "compose.yml"), "utf8");
-  const { services }: ComposeFile = parse(text);
+describe.each([
+  ["bot/compose.yml", "bot/.env.example"],
+  ["monitoring/compose.yml", "monitoring/.env.example"],
+  ["cluster.yml", "cluster/.env.example"],
+])("compose/%s", (path, examplePath) => {
+  const text = readFileSync(join(FOLDER, path), "utf8");
+  const { services }: ComposeFile = parse(text, { merge: true });
   const all = Object.values(services);
 
   test("all mounted files and build contexts of the compose file exist", () => {
-    const named = all.flatMap(({ volumes = [], build }) => [
-      ...volumes.map((volume) => volume.split(":", 1)[0] ?? "").filter((path) => path.startsWith(".")),
+    const files = all.flatMap(({ volumes = [], build }) => [
+      ...volumes.map((volume) => volume.split(":", 1)[0] ?? "").filter((source) => source.startsWith(".")),
       ...(build === undefined ? [] : [join(build.context, "Dockerfile")]),
     ]);
-    expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((path) => !existsSync(resolve(FOLDER, folder, path)))).toEqual([]);
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.filter((named) => !existsSync(resolve(FOLDER, dirname(path), named)))).toEqual([]);
   });
 
   test("the compose file publishes ports on this machine only", () => {
@@ -62,11 +67,39 @@ describe.each(["bot", "monitoring"])("compose/%s", (folder) => {
   test("the compose file requires every secret and contains none; the example names all of them", () => {
     const asked = text.match(/\$\{[^}]+\}/g) ?? [];
     expect(asked.filter((variable) => !/^\$\{[A-Z_]+:\?[^}]+\}$/.test(variable))).toEqual([]);
-    const example = readFileSync(join(FOLDER, folder, ".env.example"), "utf8");
+    const example = readFileSync(join(FOLDER, examplePath), "utf8");
     const names = new Set(asked.map((variable) => variable.slice(2, variable.indexOf(":"))));
     expect(new Set(example.match(/^[A-Z_]+(?==$)/gm))).toEqual(names);
     const secrets = all.flatMap(({ environment = {} }) => Object.entries(environment));
-    expect(secrets.filter(([name, value]) => /PASSWORD|TOKEN/.test(name) && !value.startsWith("${"))).toEqual([]);
+    expect(secrets.filter(([name, value]) => /PASSWORD|TOKEN|KEY$/.test(name) && !/^'?\$\{/.test(value))).toEqual([]);
+  });
+});
+
+/** Programs that check the files of the cluster; they are skipped where they are missing. */
+const HAPROXY = ["/usr/sbin/haproxy"].find((path) => existsSync(path));
+const NATS_SERVER = [join(homedir(), "go/bin/nats-server"), "/usr/local/bin/nats-server"].find((path) =>
+  existsSync(path),
+);
+
+describe("compose/cluster", () => {
+  test.skipIf(HAPROXY === undefined)("HAProxy accepts the load balancer's configuration", () => {
+    const file = join(FOLDER, "cluster/haproxy.cfg");
+    expect(spawnSync(HAPROXY ?? "", ["-c", "-f", file], { encoding: "utf8" })).toMatchObject({ status: 0 });
+  });
+
+  test.skipIf(NATS_SERVER === undefined)("a NATS server accepts its configuration with any token", () => {
+    const folder = mkdtempSync(join(tmpdir(), "tonearm-nats-"));
+    try {
+      const file = join(folder, "nats.conf");
+      const text = readFileSync(join(FOLDER, "cluster/nats.conf"), "utf8");
+      writeFileSync(file, text.replace("/data", folder));
+      // Without the quotes that the compose file adds, this would be a number.
+      const env = { NATS_TOKEN: "'12k'" };
+      const args = ["-t", "--config", file, "--name", "nats-1"];
+      expect(spawnSync(NATS_SERVER ?? "", args, { env, encoding: "utf8" })).toMatchObject({ status: 0 });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 

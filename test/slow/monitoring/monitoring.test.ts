@@ -21,6 +21,9 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   lavalink_memory_allocated_bytes: "the same as process_resident_memory_bytes",
   lavalink_memory_reservable_bytes: "the machine's; the alert on memory compares with it",
   lavalink_cpu_lavalink_load_percentage: "rate(process_cpu_seconds_total) says it at every moment, and not for 30 s",
+  tonearm_cluster_sessions_elsewhere: "tonearm_sessions of the other machines says it",
+  tonearm_cluster_requests_forwarded_total: "how many of them fail says more",
+  tonearm_cluster_lost_total: "a machine that was lost is one that is not joined",
   tonearm_state_restored: "it does not change after the start, and the log says it",
   tonearm_state_written_bytes_total: "what is written is small; the number of writes says more",
 };
@@ -28,6 +31,8 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 /** Queries that correctly have no series in a healthy node that has run for a short time. */
 const EMPTY_WHEN_WELL = [
   "Audible gaps, by cause A",
+  // Without a cluster.
+  ...["Cluster A", "Cluster B", "Cluster C", "Cluster D"],
   "Inputs and plugins B",
   "Missing frames, by cause A",
   "Open circuit breakers A",

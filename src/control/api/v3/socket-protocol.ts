@@ -19,6 +19,7 @@ export function createV3Protocol(
       const session = typeof key === "string" ? sessions.withResumeKey(key, client) : undefined;
       return session?.dialect.version === "3" ? session : undefined;
     },
+    askedSession: ({ "resume-key": key }) => (typeof key === "string" ? { resumeKey: key } : undefined),
     onText: (session, text) => operations.onText(session, text),
   };
 }

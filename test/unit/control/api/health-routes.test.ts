@@ -2,8 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { hashOf } from "../../../../src/control/access/client-key.ts";
 import { ROLES, UNLIMITED } from "../../../../src/control/access/identity.ts";
 import { KeyRing } from "../../../../src/control/access/key-ring.ts";
+import { type ClusterReport, type ClusterStatus, NO_CLUSTER } from "../../../../src/control/cluster/cluster-status.ts";
 import type { StateReport } from "../../../../src/control/state/state-status.ts";
 import { ApiServer } from "../../../support/api-server.ts";
+import { clusterReport } from "../../../support/cluster-report.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { stateReport } from "../../../support/state-report.ts";
 
@@ -14,15 +16,19 @@ let server: ApiServer | undefined;
 afterEach(() => server?.close());
 
 /** A server whose state is that, and where the name of a role is also a key with it. */
-async function start(report: StateReport): Promise<ApiServer> {
+async function start(report: StateReport, cluster?: ClusterReport): Promise<ApiServer> {
   const keys = new KeyRing(new FakeClock());
   keys.replace(ROLES.map((role) => ({ name: role, role, hashes: [hashOf(role)], limits: UNLIMITED })));
-  server = await ApiServer.start({ keys, state: { report: () => report, written: () => undefined } });
+  server = await ApiServer.start({
+    keys,
+    ...(cluster && { cluster }),
+    state: { report: () => report, written: () => undefined },
+  });
   return server;
 }
 
-async function healthOf(changes: Partial<StateReport>, role = "operator") {
-  const { status, json } = await (await start(stateReport(changes))).request("GET", "/v4/tonearm/health", {
+async function healthOf(changes: Partial<StateReport>, role = "operator", cluster?: ClusterReport) {
+  const { status, json } = await (await start(stateReport(changes), cluster)).request("GET", "/v4/tonearm/health", {
     password: role,
   });
   expect(status).toBe(200);
@@ -47,6 +53,16 @@ describe("GET /v4/tonearm/health", () => {
         restored: { sessions: 1, players: 3 },
         setAside: null,
       },
+      cluster: {
+        status: "disabled",
+        reason: null,
+        since: null,
+        machineCount: 0,
+        machine: null,
+        machines: [],
+        sessionsElsewhere: 0,
+        counts: NO_CLUSTER.counts,
+      },
     });
   });
 
@@ -70,6 +86,43 @@ describe("GET /v4/tonearm/health", () => {
     expect(JSON.stringify(health)).not.toContain("/home/ada");
     expect(Object.keys(health.state)).not.toContain("reason");
     expect(Object.keys(health.state)).not.toContain("setAside");
+  });
+
+  test("a machine that is joined is healthy, and says which others there are and what came and went", async () => {
+    const health = await healthOf({}, "viewer", clusterReport());
+    expect(health).toMatchObject({ isHealthy: true });
+    expect(health.cluster).toEqual({
+      status: "joined",
+      reason: null,
+      since: null,
+      machineCount: 2,
+      machine: "aaaa",
+      machines: [
+        { id: "aaaa", name: "box-of-ada", region: "eu-west", version: "1.2.3" },
+        { id: "bbbb", name: "box-of-eve", region: null, version: "1.2.3" },
+      ],
+      sessionsElsewhere: 7,
+      counts: { adopted: 1, given: 2, taken: 3, forwarded: 40, forwardsFailed: 5, lost: 6 },
+    });
+  });
+
+  test.each(["joining", "away", "cut-off"] as const)(
+    "a machine that is %s is not healthy, and says why",
+    async (kind) => {
+      const status: ClusterStatus = { kind, reason: "no answer from nats-1:4222", sinceEpochMs: 1_700_000_000_000 };
+      const report = clusterReport({ status, machine: undefined });
+      expect(await healthOf({}, "operator", report)).toMatchObject({
+        isHealthy: false,
+        cluster: { status: kind, reason: "no answer from nats-1:4222", since: 1_700_000_000_000, machine: null },
+      });
+    },
+  );
+
+  test("a client sees how the cluster is, and neither names nor addresses of machines", async () => {
+    const status: ClusterStatus = { kind: "away", reason: "no answer from nats-1:4222", sinceEpochMs: 5 };
+    const { isHealthy, cluster } = await healthOf({}, "client", clusterReport({ status }));
+    expect(isHealthy).toBe(false);
+    expect(cluster).toEqual({ status: "away", since: 5, machineCount: 2 });
   });
 
   test("nobody learns it without a password", async () => {

@@ -13,6 +13,7 @@ import { createLogger } from "../../../../src/log/log.ts";
 import { LogRing } from "../../../../src/log/log-ring.ts";
 import { loadToJson } from "../../../../src/observability/status/node-load.ts";
 import { type Answer, ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
+import { clusterReport } from "../../../support/cluster-report.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { stateReport } from "../../../support/state-report.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
@@ -54,6 +55,7 @@ async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promis
       routePlanner: undefined,
       readLoad: () => loadToJson(LOAD),
       readState: () => stateReport(),
+      readCluster: () => clusterReport(),
     },
     passwords: { operator: secretOf(passwords.operator), viewer: secretOf(passwords.viewer) },
     clock,
@@ -340,6 +342,7 @@ describe("live", () => {
       ["two", "fan of two"],
     ]);
     expect(first.sessions).toMatchObject([{ userId: "1", key: null, isConnected: true, players: 2, playing: 2 }]);
+    expect(first.cluster).toEqual({ status: { kind: "joined" }, machineCount: 2 });
     const next = page.next("state");
     clock.advance(1000);
     expect((await next).atMs).toBe(clock.epochMs());

@@ -56,8 +56,12 @@ class Process {
 
   restore(options: Partial<RestoreOptions> = {}): Promise<void> {
     const { sessions } = this;
-    const all = { isKnownOwner: () => true, allowedFilters: (_owner: unknown, filters: FilterSettings) => filters };
-    return this.state.restore({ sessions, dialectOf: () => V4_PROTOCOL, ...all, ...options }, () => undefined);
+    const all = {
+      isKnownOwner: () => true,
+      allowedFilters: (_owner: unknown, filters: FilterSettings) => filters,
+      onSession: () => undefined,
+    };
+    return this.state.restore({ sessions, dialectOf: () => V4_PROTOCOL, ...all, ...options });
   }
 
   open(socket = new FakeSocket(), client: { readonly owner?: string } = {}): Session {

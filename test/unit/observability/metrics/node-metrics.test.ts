@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LOSS_CAUSES, REPAIR_KINDS } from "../../../../src/bridge/audio-report.ts";
+import { type ClusterReport, NO_CLUSTER } from "../../../../src/control/cluster/cluster-status.ts";
 import type { LoadJson } from "../../../../src/control/protocol/node-load-json.ts";
 import type { PluginJson, SourceJson } from "../../../../src/control/protocol/sources-json.ts";
 import type { StatsJson } from "../../../../src/control/protocol/stats-json.ts";
@@ -10,6 +11,7 @@ import { GcPauses } from "../../../../src/observability/metrics/gc-pauses.ts";
 import { LogCounter } from "../../../../src/observability/metrics/log-counter.ts";
 import { NodeMetrics } from "../../../../src/observability/metrics/node-metrics.ts";
 import { prometheusText } from "../../../../src/observability/metrics/prometheus-text.ts";
+import { clusterReport } from "../../../support/cluster-report.ts";
 import { idleWorker } from "../../../support/idle-worker.ts";
 import { stateReport } from "../../../support/state-report.ts";
 
@@ -61,9 +63,11 @@ const PLUGIN: PluginJson = {
 
 let metrics: NodeMetrics | undefined;
 let totals: AudioTotals;
+let cluster: ClusterReport;
 
 beforeEach(() => {
   totals = new AudioTotals();
+  cluster = clusterReport();
 });
 afterEach(() => metrics?.close());
 
@@ -90,6 +94,7 @@ function create(): NodeMetrics {
     readSessions: () => [{ isConnected: true }, { isConnected: false }, { isConnected: true }],
     readConnections: () => ({ idle: 4, upgraded: 2 }),
     readState: () => stateReport(),
+    readCluster: () => cluster,
     version: "1.2.3",
   });
   return metrics;
@@ -169,6 +174,32 @@ describe("the text", () => {
     ]) {
       expect(lines).toContain(line);
     }
+  });
+
+  test("says whether this machine is joined to its cluster, and what came and went", () => {
+    const lines = create().read(undefined).split("\n");
+    for (const line of [
+      "tonearm_cluster_up 1",
+      "tonearm_cluster_machines 2",
+      "tonearm_cluster_sessions_elsewhere 7",
+      'tonearm_cluster_sessions_moved_total{kind="adopted"} 1',
+      'tonearm_cluster_sessions_moved_total{kind="given"} 2',
+      'tonearm_cluster_sessions_moved_total{kind="taken"} 3',
+      "tonearm_cluster_requests_forwarded_total 40",
+      "tonearm_cluster_forwards_failed_total 5",
+      "tonearm_cluster_lost_total 6",
+    ]) {
+      expect(lines).toContain(line);
+    }
+    cluster = clusterReport({ status: { kind: "away", reason: "x", sinceEpochMs: 1 } });
+    expect(metrics?.read(["tonearm_cluster_up"])).toContain("\ntonearm_cluster_up 0\n");
+  });
+
+  test("a node that is alone exports no value of a cluster, so that no alert fires", () => {
+    cluster = NO_CLUSTER;
+    const text = create().read(undefined);
+    expect(text).toContain("# TYPE tonearm_cluster_up gauge\n#");
+    expect(text).not.toMatch(/^tonearm_cluster/m);
   });
 
   test("has every cause and kind from the start, with 0", () => {

@@ -3,6 +3,7 @@ import { Secret } from "../../../../src/config/keys/secret.ts";
 import type { PlayerDiagnosisJson } from "../../../../src/control/protocol/player-diagnosis-json.ts";
 import { LogRing } from "../../../../src/log/log-ring.ts";
 import { nodeBundle, type RunningNode } from "../../../../src/observability/support-bundle/node-bundle.ts";
+import { clusterReport } from "../../../support/cluster-report.ts";
 import { stateReport } from "../../../support/state-report.ts";
 
 const KEY = "00112233445566778899aabbccddeeff";
@@ -53,6 +54,7 @@ function running(more: Partial<RunningNode> = {}): RunningNode {
       encoder: { complexity: 4, complexityMax: 10 },
     }),
     readState: () => stateReport(),
+    readCluster: () => clusterReport(),
     readSessions: () => [],
     sourcesJson: () => [],
     pluginsJson: () => [],
@@ -94,6 +96,20 @@ test("the bundle says whether sessions are stored, and since when not", async ()
   expect(failing).toContain("writes: 5, failed: 1, bytes: 4096\nrestored at the start: sessions 1, players 3\n");
   expect(failing).toContain(`\nset aside: ${setAside}\n`);
   expect(await nodeBundle(running(), KEY)).toContain("```text\nworking\nsessions: 2,");
+});
+
+test("the bundle says how the cluster is, and names no machine", async () => {
+  const status = { kind: "away", reason: "no answer from 10.0.0.5:4222", sinceEpochMs: 60_000 } as const;
+  const text = await nodeBundle(running({ readCluster: () => clusterReport({ status }) }), KEY);
+  expect(text).toMatch(
+    /\naway since 1970-01-01T00:01:00\.000Z: no answer from ip-\w{8} \(private\):4222\nmachines: 2, /,
+  );
+  expect(text).toContain("sessions of others: 7\nsessions adopted: 1, given: 2, taken: 3; lost: 6\n");
+  expect(text).toContain("machine aaaa (this one): Tonearm 1.2.3, contract 1, region eu-west\nmachine bbbb: ");
+  expect(text).not.toContain("box-of");
+  const machines = Array.from({ length: 1000 }, (_, index) => ({ ...clusterReport().machines[0]!, id: `m${index}` }));
+  const large = await nodeBundle(running({ readCluster: () => clusterReport({ machines }) }), KEY);
+  expect(large.match(/^machine m/gm)).toHaveLength(10);
 });
 
 test("the last warnings and errors are in it, and the newest stay when they are too many", async () => {

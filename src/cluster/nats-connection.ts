@@ -1,0 +1,264 @@
+// Holds the connection to NATS: tries for ever, tells what is wrong once, and gives it to others only when the bucket
+// is ready. A connection that is lost is not repaired: a new one takes its place, and what used the old one begins
+// anew. Below nats-link.ts and nats-bucket.ts. Main thread.
+
+import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
+import { NodeError } from "../errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import { pause } from "../lib/pause.ts";
+import type { Random } from "../lib/random.ts";
+import type { Logger } from "../log/log.ts";
+import { troubleOf } from "./cluster-trouble.ts";
+import type { LiveBucket, LiveNats, NatsModule } from "./live-nats.ts";
+import type { LinkStatus } from "./machine-link.ts";
+import type { NatsServers } from "./nats-servers.ts";
+
+/** Before the next attempt; a random part of as much is added. */
+const RETRY_MS = 250;
+/** If the operator has to change something. */
+const LASTING_RETRY_MS = 2000;
+/** To connect, with TLS and login. */
+const CONNECT_TIMEOUT_MS = 3000;
+/** A server that leaves two pings without an answer is lost: before a lease of 6 s ends. */
+const PING_MS = 1000;
+const PINGS_MISSED_MAX = 2;
+/** A bucket with fewer replicas than it should have is looked at again. */
+const ADAPT_MS = 60_000;
+
+export interface NatsConnectionOptions {
+  readonly module: NatsModule;
+  readonly servers: NatsServers;
+  /** Reads login and TLS, for each connection: they may be renewed. */
+  readonly access: () => Promise<NatsAccess>;
+  /** Of this machine, for the servers' lists. */
+  readonly name: string;
+  /** Makes the bucket ready; throws what `troubleOf` understands. */
+  readonly prepare: (live: LiveNats) => Promise<LiveBucket>;
+  readonly replicasWanted: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export type NatsAccess = Pick<NodeConnectionOptions, "authenticator" | "tls">;
+
+type Listener = (live: LiveBucket | undefined) => void;
+
+export class ConnectionLoop {
+  readonly #options: NatsConnectionOptions;
+  readonly #closing = new AbortController();
+  readonly #listeners = new Set<Listener>();
+  readonly #statusListeners = new Set<(status: LinkStatus) => void>();
+  #status: LinkStatus;
+  #live: LiveBucket | undefined;
+  #replicaCount: number | undefined;
+  #checkAgain: (() => void) | undefined;
+  /** The last line about trouble, which is not repeated. */
+  #told: string | undefined;
+  readonly #ended: Promise<void>;
+
+  constructor(options: NatsConnectionOptions) {
+    this.#options = options;
+    this.#status = { kind: "disconnected", reason: "connecting to NATS", sinceEpochMs: options.clock.epochMs() };
+    this.#ended = this.#run();
+  }
+
+  /** While the connection stands and the bucket is ready. */
+  get live(): LiveBucket | undefined {
+    return this.#live;
+  }
+
+  /** How many servers held the bucket when it was last looked at; undefined before that. */
+  get replicaCount(): number | undefined {
+    return this.#replicaCount;
+  }
+
+  get status(): LinkStatus {
+    return this.#status;
+  }
+
+  onStatus(listener: (status: LinkStatus) => void): () => void {
+    this.#statusListeners.add(listener);
+    return () => this.#statusListeners.delete(listener);
+  }
+
+  /** Told of each connection, now if there is one, and of its loss. */
+  onLive(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    if (this.#live !== undefined) listener(this.#live);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The bucket does not behave as it should: it is looked at again. */
+  checkBucket(): void {
+    this.#checkAgain?.();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new NodeError("cluster-away", "the node is closing"));
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    const { module, servers, access } = this.#options;
+    while (!this.#closing.signal.aborted) {
+      let nats: NatsConnection;
+      try {
+        nats = await module.connect(this.#connectOptions(await access()));
+      } catch (error) {
+        await this.#troubled(error);
+        continue;
+      }
+      await this.#use(nats);
+      servers.onLost(nats.getServer());
+      if (!this.#closing.signal.aborted) await this.#pauseBeforeRetry(RETRY_MS);
+    }
+  }
+
+  #connectOptions(access: NatsAccess): NodeConnectionOptions {
+    const { servers, name, random } = this.#options;
+    const shuffled = <T>(list: readonly T[]): T[] =>
+      list
+        .map((item) => [random.unit(), item] as const)
+        .toSorted(([a], [b]) => a - b)
+        .map(([, item]) => item);
+    return {
+      ...access,
+      servers: [...servers.toTry({ hasTls: access.tls !== undefined, shuffled })],
+      name,
+      noRandomize: true,
+      reconnect: false,
+      ignoreAuthErrorAbort: true,
+      timeout: CONNECT_TIMEOUT_MS,
+      pingInterval: PING_MS,
+      maxPingOut: PINGS_MISSED_MAX,
+      noAsyncTraces: true,
+    };
+  }
+
+  /** Until the connection is lost. */
+  async #use(nats: NatsConnection): Promise<void> {
+    const { module } = this.#options;
+    const lost = new AbortController();
+    const lose = (text: string) => lost.abort(new NodeError("cluster-away", `connection to NATS lost: ${text}`));
+    const onClosing = () => lose("the node is closing");
+    this.#closing.signal.addEventListener("abort", onClosing);
+    if (this.#closing.signal.aborted) onClosing();
+    void this.#follow(nats, lose);
+    const live: LiveNats = { nats, module, signal: lost.signal };
+    try {
+      while (!lost.signal.aborted) await this.#holdBucket(live);
+    } finally {
+      this.#closing.signal.removeEventListener("abort", onClosing);
+      nats.close().catch(() => undefined); // It is abandoned.
+    }
+  }
+
+  /** Makes the bucket ready, and gives the connection to others until that is to be done again. */
+  async #holdBucket(live: LiveNats): Promise<void> {
+    const { prepare, clock, logger, replicasWanted } = this.#options;
+    const again = new AbortController();
+    const until = AbortSignal.any([live.signal, again.signal]);
+    this.#checkAgain = () => again.abort();
+    let bucket: LiveBucket;
+    try {
+      bucket = await prepare(live);
+    } catch (error) {
+      if (!live.signal.aborted) await this.#troubled(error, live.signal);
+      return;
+    }
+    if (live.signal.aborted) return;
+    const server = live.nats.getServer();
+    if (this.#live === undefined) logger.info("connected to the cluster's NATS server", { server });
+    this.#told = undefined;
+    this.#replicaCount = bucket.replicaCount;
+    if (this.#live?.madeAt !== bucket.madeAt) this.#setLive(bucket);
+    this.#setStatus({ kind: "connected", server });
+    const isClustered = live.nats.info?.cluster !== undefined;
+    const timer =
+      isClustered && bucket.replicaCount < replicasWanted ? clock.after(ADAPT_MS, () => again.abort()) : undefined;
+    await aborted(until);
+    timer?.cancel();
+    if (live.signal.aborted) {
+      this.#setLive(undefined);
+      this.#disconnected(reasonOf(live.signal));
+    }
+  }
+
+  async #follow(nats: NatsConnection, lose: (text: string) => void): Promise<void> {
+    const { servers, logger } = this.#options;
+    const learn = () => servers.learn(nats.info?.connect_urls ?? [nats.getServer()]);
+    learn();
+    for await (const status of nats.status()) {
+      if (status.type === "staleConnection") lose("the server does not answer");
+      else if (status.type === "disconnect" || status.type === "close") lose("the server has closed it");
+      else if (status.type === "update") learn();
+      else if (status.type === "error") logger.debug("NATS reports an error", { error: status.error });
+    }
+    lose("it has ended");
+  }
+
+  async #troubled(error: unknown, signal?: AbortSignal): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const { module, logger } = this.#options;
+    const trouble = troubleOf(error, module);
+    this.#setLive(undefined);
+    this.#disconnected(trouble.message);
+    if (this.#told !== trouble.message) {
+      this.#told = trouble.message;
+      logger.warn(`cluster out of reach: ${trouble.message}`);
+    }
+    await this.#pauseBeforeRetry(trouble.isLasting ? LASTING_RETRY_MS : RETRY_MS, signal);
+  }
+
+  #pauseBeforeRetry(delayMs: number, signal?: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    const until = signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
+    return pause(clock, delayMs + random.unit() * RETRY_MS, until);
+  }
+
+  #disconnected(reason: string): void {
+    const { clock, logger } = this.#options;
+    if (this.#status.kind === "connected" && !this.#closing.signal.aborted) {
+      logger.warn(`${reason}: what plays here plays on, sessions of other machines cannot be reached`);
+      this.#told = reason;
+    }
+    const sinceEpochMs = this.#status.kind === "disconnected" ? this.#status.sinceEpochMs : clock.epochMs();
+    this.#setStatus({ kind: "disconnected", reason, sinceEpochMs });
+  }
+
+  #setStatus(status: LinkStatus): void {
+    const isSame =
+      status.kind === "connected"
+        ? this.#status.kind === "connected" && this.#status.server === status.server
+        : this.#status.kind === "disconnected" && this.#status.reason === status.reason;
+    if (isSame) return;
+    this.#status = status;
+    for (const listener of [...this.#statusListeners]) this.#guarded(() => listener(status));
+  }
+
+  #setLive(live: LiveBucket | undefined): void {
+    if (this.#live === live) return;
+    this.#live = live;
+    for (const listener of [...this.#listeners]) this.#guarded(() => listener(live));
+  }
+
+  #guarded(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#options.logger.error("a listener of the cluster's connection failed", { error });
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function reasonOf(signal: AbortSignal): string {
+  return signal.reason instanceof Error ? signal.reason.message : String(signal.reason);
+}

@@ -1,0 +1,247 @@
+// Observes the records of all machines, and declares those dead that have not changed for long. Which machines it may
+// declare dead, and when, is explained in lease-times.ts. Main thread.
+
+import { NodeError } from "../errors.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import type { Logger } from "../log/log.ts";
+import type { Bucket, BucketEntry } from "./bucket.ts";
+import type { Lease } from "./lease.ts";
+import { ANSWER_MS_MAX, DEAD_MS, GAP_MS_MAX } from "./lease-times.ts";
+import type { Machine } from "./machine.ts";
+import type { MachineLink } from "./machine-link.ts";
+import { lifeKey, MACHINE_PATTERN, machineIdOf, machineKey, readMachineRecord } from "./machine-record.ts";
+
+/** A renewal that comes back within this time shows how the clocks differ. */
+const QUICK_MS = 500;
+const CLOCK_WARNING_MS = 5000;
+const MACHINES_MAX = 1000;
+/** Ids whose past is remembered: one that is forgotten counts as alive a little longer. */
+const IDS_MAX = 10_000;
+const CHECK_MS = 500;
+/** From one try to declare a machine dead to the next. */
+const TRY_MS = 2000;
+
+interface Seen {
+  /** Undefined: its record cannot be read. It is alive, and not listed. */
+  readonly machine: Machine | undefined;
+  readonly revision: number;
+  /** When this revision was seen first; on the monotonic clock. */
+  readonly changedMs: number;
+}
+
+interface OtherMachinesOptions {
+  readonly bucket: Pick<Bucket, "write" | "get" | "watch">;
+  readonly link: Pick<MachineLink, "status">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** That of this machine, held or not; undefined while it has none. */
+  readonly lease: () => Lease | undefined;
+  /** Machines have come or gone since the watch caught up, or it has caught up. */
+  readonly onChanged: () => void;
+  /** The record of a machine that is alive has been renewed. */
+  readonly onRenewed: (machine: Machine) => void;
+}
+
+/** One for the node, whatever id it has. */
+export class OtherMachines {
+  readonly #options: OtherMachinesOptions;
+  readonly #seen = new Map<string, Seen>();
+  readonly #triedMs = new BoundedMap<string, number>(MACHINES_MAX);
+  /** Removed, or ids that this machine has had. */
+  readonly #gone = new BoundedMap<string, "removed" | "former">(IDS_MAX);
+  /** Ids that were never seen: when they were asked about first. */
+  readonly #askedMs = new BoundedMap<string, number>(IDS_MAX);
+  #isCaughtUp = false;
+  /** Since then nothing that this machine has observed speaks against the watch, nor against NATS. */
+  #unbrokenSinceMs = Number.POSITIVE_INFINITY;
+  /** When the last renewal of this machine was sent that has come back through the watch. */
+  #returnedMs = Number.NEGATIVE_INFINITY;
+  /** There are records for which there was no room in the list. */
+  #isOverfull = false;
+  #hasWarnedOfUnreadable = false;
+  #clockOffsetMs: number | undefined;
+  #hasWarnedOfClock = false;
+  #unwatch: (() => void) | undefined;
+  #timer: Timer | undefined;
+
+  constructor(options: OtherMachinesOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#unwatch = this.#options.bucket.watch({
+      patterns: [MACHINE_PATTERN],
+      onEntry: (entry) => this.#onEntry(entry),
+      onCaughtUp: () => this.#onCaughtUp(),
+    });
+    this.#checkLater();
+  }
+
+  stop(): void {
+    this.#unwatch?.();
+    this.#timer?.cancel();
+  }
+
+  /** See `Membership.clockOffsetMs`. */
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs ?? 0;
+  }
+
+  get isCaughtUp(): boolean {
+    return this.#isCaughtUp;
+  }
+
+  /** All but this one. */
+  get list(): readonly Machine[] {
+    return Array.from(this.#seen.values(), ({ machine }) => machine).filter((machine) => machine !== undefined);
+  }
+
+  /** See `Membership.isAlive`; not for the id of this machine. */
+  isAlive(id: string): boolean {
+    if (this.#gone.get(id) === "former") return false;
+    if (this.#seen.has(id) || !this.#isCaughtUp || this.#isOverfull) return true;
+    if (this.#gone.get(id) === "removed") return false;
+    const nowMs = this.#options.clock.now();
+    const askedMs = this.#askedMs.get(id) ?? nowMs;
+    this.#askedMs.set(id, askedMs);
+    return !this.#hasWaited(askedMs, nowMs);
+  }
+
+  /** It was the id of this machine, which does nothing under it any more. */
+  disown(id: string): void {
+    this.#seen.delete(id);
+    this.#gone.set(id, "former");
+  }
+
+  /** What was observed until now says nothing about the time from now on. */
+  interrupted(): void {
+    this.#unbrokenSinceMs = this.#options.clock.now();
+  }
+
+  #onCaughtUp(): void {
+    this.#isCaughtUp = true;
+    this.interrupted();
+    this.#options.onChanged();
+  }
+
+  #onEntry({ key, value, revision, storedEpochMs }: BucketEntry): void {
+    const id = machineIdOf(key);
+    if (id === undefined) {
+      this.#warnOfUnreadable(key);
+      return;
+    }
+    if (this.#gone.get(id) === "former") return;
+    const lease = this.#options.lease();
+    const isOwn = lease?.machine.id === id;
+    const record = value === undefined ? undefined : readMachineRecord(id, value);
+    if (value !== undefined && record === undefined) this.#warnOfUnreadable(key);
+    if (isOwn && value === undefined) lease.declaredDead();
+    else if (isOwn) this.#onReturned(lease, record?.beat, storedEpochMs);
+    else if (value === undefined) this.#remove(id);
+    else this.#put(id, record?.machine, revision);
+  }
+
+  /** A renewal of this machine has come back. */
+  #onReturned(lease: Lease, beat: number | undefined, storedEpochMs: number | undefined): void {
+    const sentMs = beat === undefined ? undefined : lease.sentMs(beat);
+    if (sentMs === undefined || sentMs < this.#returnedMs) return;
+    if (storedEpochMs !== undefined) this.#onStored(sentMs, storedEpochMs);
+    if (this.#options.clock.now() - this.#returnedMs > GAP_MS_MAX) this.interrupted();
+    this.#returnedMs = sentMs;
+  }
+
+  /** What takes long to come back says little about the clocks. */
+  #onStored(sentMs: number, storedEpochMs: number): void {
+    const { clock, logger } = this.#options;
+    const tookMs = clock.now() - sentMs;
+    if (tookMs > QUICK_MS && this.#clockOffsetMs !== undefined) return;
+    this.#clockOffsetMs = Math.round(storedEpochMs - (clock.epochMs() - tookMs / 2));
+    if (Math.abs(this.#clockOffsetMs) < CLOCK_WARNING_MS || this.#hasWarnedOfClock) return;
+    this.#hasWarnedOfClock = true;
+    const message = "cluster: the clocks of this machine and of the NATS server differ: synchronise both, as with NTP";
+    logger.warn(message, { aheadMs: -this.#clockOffsetMs });
+  }
+
+  #put(id: string, machine: Machine | undefined, revision: number): void {
+    const before = this.#seen.get(id);
+    if (before !== undefined && revision <= before.revision) return;
+    if (before === undefined && this.#seen.size >= MACHINES_MAX) {
+      if (!this.#isOverfull)
+        this.#options.logger.warn(`cluster: more than ${MACHINES_MAX} machines: others are ignored`);
+      this.#isOverfull = true;
+      return;
+    }
+    this.#seen.set(id, { machine, revision, changedMs: this.#options.clock.now() });
+    if (machine !== undefined && before !== undefined) this.#options.onRenewed(machine);
+    if (before === undefined && this.#isCaughtUp) this.#options.onChanged();
+  }
+
+  #remove(id: string): void {
+    this.#gone.set(id, "removed");
+    if (this.#seen.delete(id) && this.#isCaughtUp) this.#options.onChanged();
+  }
+
+  #warnOfUnreadable(key: string): void {
+    if (this.#hasWarnedOfUnreadable) return;
+    this.#hasWarnedOfUnreadable = true;
+    this.#options.logger.warn("cluster: the record of a machine cannot be read and is ignored", { key });
+  }
+
+  #checkLater(): void {
+    this.#timer = this.#options.clock.after(CHECK_MS, () => {
+      this.#check();
+      this.#checkLater();
+    });
+  }
+
+  #check(): void {
+    const nowMs = this.#options.clock.now();
+    for (const [id, seen] of this.#seen) {
+      if (
+        this.#hasWaited(seen.changedMs, nowMs) &&
+        nowMs - (this.#triedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= TRY_MS
+      ) {
+        this.#triedMs.set(id, nowMs);
+        void this.#declareDead(id, seen);
+      }
+    }
+  }
+
+  /** Nothing has happened since then, for long enough, in the sight of a watch that was alive all the time. */
+  #hasWaited(sinceMs: number, nowMs: number): boolean {
+    if (!this.#isCaughtUp || this.#options.link.status.kind !== "connected") return false;
+    if (nowMs - this.#returnedMs > GAP_MS_MAX) return false;
+    return nowMs - Math.max(sinceMs, this.#unbrokenSinceMs) >= DEAD_MS;
+  }
+
+  async #declareDead(id: string, { machine, revision }: Seen): Promise<void> {
+    const { bucket, logger, lease } = this.#options;
+    const guard = lease()?.guard;
+    if (guard === undefined) return;
+    const changes = [
+      { key: machineKey(id), value: undefined, expected: revision },
+      { key: lifeKey(id), value: undefined },
+    ];
+    try {
+      await bucket.write(changes, { guard, timeoutMs: ANSWER_MS_MAX });
+      logger.warn("cluster: a machine has not renewed its lease and is declared dead", { id, name: machine?.name });
+      this.#remove(id);
+    } catch (error) {
+      const code = error instanceof NodeError ? error.code : undefined;
+      if (code === "cluster-fenced") lease()?.fenced(guard);
+      // It lives, or others were first: mostly the watch will say so, but not of what was removed while it was away.
+      if (code === "cluster-conflict") await this.#lookAt(id);
+    }
+  }
+
+  async #lookAt(id: string): Promise<void> {
+    try {
+      const entry = await this.#options.bucket.get(machineKey(id));
+      if (entry === undefined) this.#remove(id);
+      else if (entry.revision > (this.#seen.get(id)?.revision ?? 0)) this.#onEntry(entry);
+    } catch {
+      // The next try to declare it dead ends here again.
+    }
+  }
+}
