@@ -49,6 +49,10 @@ const LAB: LabPrograms = {
     module: "restart/main",
     summary: "a node that is killed and started again: what was asked for, events, gaps in audio",
   },
+  cluster: {
+    module: "cluster/main",
+    summary: "machines that share their sessions, of which one is killed, ended or paused",
+  },
   files: {
     module: "files/main",
     summary: "any folder of media files: load, title, length, audio and a seek against ffmpeg",

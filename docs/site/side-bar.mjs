@@ -125,6 +125,7 @@ export const SIDE_BAR = [
           "lab/discord/README.md",
           "lab/simulate/README.md",
           "lab/restart/README.md",
+          "lab/cluster/README.md",
           "lab/isolation/README.md",
           "lab/conformance/README.md",
         ],

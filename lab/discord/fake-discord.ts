@@ -17,6 +17,7 @@ import type { ConnectionRecord } from "./gateway-connection.ts";
 import { GatewayServer } from "./gateway-server.ts";
 import type { RtpReceiver } from "./rtp-receiver.ts";
 import { OVERTAKE_MS } from "./stop-rules.ts";
+import type { StreamOverlap } from "./stream-overlaps.ts";
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 import { UdpServer } from "./udp-server.ts";
 import { type Violation, type ViolationKind, ViolationLog } from "./violations.ts";
@@ -157,6 +158,11 @@ export class FakeDiscord {
     return [...this.#sessionsByToken.values()].flatMap((session) => session.receivers);
   }
 
+  /** Streams that went on beside a newer one of the same bot in the same guild: it was sent from two places at once. */
+  get overlaps(): readonly StreamOverlap[] {
+    return this.#udp.overlaps.list;
+  }
+
   get violations(): readonly Violation[] {
     return this.#violations.list;
   }
@@ -264,6 +270,10 @@ export class FakeDiscord {
 
   clearViolations(): void {
     this.#violations.clear();
+  }
+
+  clearOverlaps(): void {
+    this.#udp.overlaps.clear();
   }
 
   /** Counters and lateness of every stream so far; plain data. */

@@ -5,6 +5,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import type { DiscordNetwork, UdpPort, UdpSender } from "./discord-network.ts";
 import type { FaultAction } from "./faults.ts";
 import type { RtpReceiver } from "./rtp-receiver.ts";
+import { StreamOverlaps } from "./stream-overlaps.ts";
 import type { ViolationLog } from "./violations.ts";
 
 const DISCOVERY_BYTES = 74;
@@ -19,6 +20,7 @@ const PING_ANSWER = 0x1337f00d;
 /** What the UDP side needs to know of a voice session. */
 export interface UdpPeer {
   readonly guildId: string;
+  readonly userId: string;
   readonly receiver: RtpReceiver;
   /** False: datagrams of this session are dropped silently. */
   readonly isUdpReachable: boolean;
@@ -34,6 +36,7 @@ interface UdpServerOptions {
 }
 
 export class UdpServer {
+  readonly overlaps = new StreamOverlaps();
   readonly #ports: UdpPort[] = [];
   readonly #network: DiscordNetwork;
   readonly #clock: Clock;
@@ -94,13 +97,14 @@ export class UdpServer {
     } else if (packet.readUInt16BE(0) === 1) {
       this.#onDiscovery(port, packet, sender);
     } else if (packet.length >= 12) {
-      this.#onRtp(packet, arrivalMs);
+      this.#onRtp(packet, sender, arrivalMs);
     }
   }
 
-  #onRtp(packet: Buffer, arrivalMs: number): void {
+  #onRtp(packet: Buffer, sender: UdpSender, arrivalMs: number): void {
     const ssrc = packet.readUInt32BE(8);
     const peer = this.#peersBySsrc.get(ssrc);
+    if (peer !== undefined) this.overlaps.add(peer, ssrc, sender, arrivalMs);
     if (peer === undefined) {
       this.#violations.add("rtp-unknown-ssrc", undefined, `RTP with SSRC ${ssrc}, which was not assigned`);
     } else if (peer.receiver.ssrc !== ssrc) {

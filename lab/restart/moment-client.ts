@@ -140,7 +140,7 @@ export class MomentClient {
   /** Comes back to a node that listens; returns what was lost. */
   async resumeAndJudge(): Promise<readonly string[]> {
     const { runs, note } = this.#options;
-    this.#bot = await connectBot(runs, this.#bot.sessionId);
+    this.#bot = await connectBot(runs, { sessionId: this.#bot.sessionId });
     this.#readCount = 0;
     this.#isAway = false;
     const resumed = isResumed(this.#bot);

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { appendFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -23,6 +24,10 @@ export interface NodeRunsOptions {
   readonly hasState: boolean;
   /** Environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Further lines of its tonearm.yml. */
+  readonly settings?: readonly string[];
+  /** File that gets the output of all processes. Default: none. */
+  readonly logPath?: string;
 }
 
 export class NodeRuns {
@@ -83,6 +88,7 @@ export class NodeRuns {
     child.once("exit", () => process.off("exit", end));
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
+        if (this.#options.logPath !== undefined) appendFileSync(this.#options.logPath, text);
         this.lines.push(...text.split("\n").filter((line) => line !== ""));
         this.lines.splice(0, this.lines.length - LINES_MAX);
       });
@@ -119,6 +125,16 @@ export class NodeRuns {
     return child.signalCode ?? `status ${child.exitCode}`;
   }
 
+  /** Stops the process where it is. */
+  pause(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  /** Lets a paused process go on. */
+  wake(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
   async close(): Promise<void> {
     await this.end("SIGKILL");
     await rm(this.#folder, { recursive: true, force: true });
@@ -130,7 +146,9 @@ export class NodeRuns {
       `lavalink.server.password: ${RESTART_PASSWORD}`,
       "tonearm.network.allow: 127.0.0.0/8",
       "tonearm.voice.gatewayScheme: ws",
-      `tonearm.state: { enabled: ${this.#options.hasState}, path: ${JSON.stringify(this.statePath)} }`,
+      `tonearm.state.enabled: ${this.#options.hasState}`,
+      `tonearm.state.path: ${JSON.stringify(this.statePath)}`,
+      ...(this.#options.settings ?? []),
       "",
     ].join("\n");
   }

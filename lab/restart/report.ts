@@ -12,36 +12,36 @@ export function roundsText({ rounds, crowdControl, losses }: RoundsResult): stri
   const all = (pick: (round: RoundsResult["rounds"][number]) => readonly number[]): readonly number[] =>
     rounds.flatMap((round) => pick(round));
   const rows = [
-    row(
+    percentilesRow(
       "gap in audio",
       all(({ gapsMs }) => gapsMs),
     ),
-    row(
+    percentilesRow(
       "first packet after process start",
       all(({ startsMs }) => startsMs),
     ),
-    row(
+    percentilesRow(
       "listening after process start",
       all(({ listeningMs }) => [listeningMs]),
     ),
-    row(
+    percentilesRow(
       "client resumed after process start",
       all(({ readyMs }) => [readyMs]),
     ),
-    row(
+    percentilesRow(
       "control, one player: listening",
       all(({ control }) => [control.listeningMs]),
     ),
-    row(
+    percentilesRow(
       "control, one player: first packet",
       all(({ control }) => control.startsMs),
     ),
-    row("control, all players: first packet", crowdControl.startsMs),
-    row(
+    percentilesRow("control, all players: first packet", crowdControl.startsMs),
+    percentilesRow(
       "position reported − expected",
       all(({ positionErrorsMs }) => positionErrorsMs),
     ),
-    row(
+    percentilesRow(
       "position heard − expected",
       all(({ heardErrorsMs }) => heardErrorsMs),
     ),
@@ -79,12 +79,14 @@ export function patchesText({ onMs, offMs }: PatchesResult): string {
   );
 }
 
-function row(name: string, values: readonly number[]): readonly string[] {
+/** A name, then n, min, p50, p99, max. */
+export function percentilesRow(name: string, values: readonly number[]): readonly string[] {
   const at = (share: number): string => (values.length === 0 ? "–" : quantile(values, share).toFixed(0));
   return [name, String(values.length), at(0), at(0.5), at(0.99), at(1)];
 }
 
-function lossesText(losses: readonly string[]): string {
+/** The first losses, or that there were none. */
+export function lossesText(losses: readonly string[]): string {
   if (losses.length === 0) return "nothing lost";
   const more = losses.length > LOSSES_SHOWN ? [`and ${losses.length - LOSSES_SHOWN} more`] : [];
   return [`${losses.length} losses`, ...losses.slice(0, LOSSES_SHOWN).map((loss) => `  ${loss}`), ...more].join("\n");

@@ -6,9 +6,9 @@ import type { IssuedVoice } from "../discord/voice-session.ts";
 import { countedSong, opusPacketNumber } from "../media-files/counted-song.ts";
 import { controlSongs } from "../media-files/songs.ts";
 import { MediaServer } from "../media-server/media-server.ts";
-import { Bot } from "../test-environment/bot.ts";
+import { Bot, type BotOptions } from "../test-environment/bot.ts";
 import { within } from "../within.ts";
-import { type NodeRuns, RESTART_PASSWORD } from "./node-runs.ts";
+import { RESTART_PASSWORD } from "./node-runs.ts";
 
 const RESTART_USER_ID = "100000000000000001";
 /** Its Opus packets carry their numbers: where it is played can be heard. */
@@ -20,6 +20,8 @@ export const SHORT_SONG_SECONDS = 3;
 /** An hour that has to be decoded. */
 export const DECODED_SONG = "song.mp3";
 export const PACKET_MS = 20;
+/** Less between two packets is no gap. */
+const GAP_MS_MIN = 100;
 const CONNECT_MS_MAX = 20_000;
 
 /** The last audio packet of a guild, without those of silence. Times by `performance.now()`. */
@@ -34,12 +36,21 @@ export class Ear {
   last: HeardPacket | undefined;
   /** The first packet since `listenAgain`. */
   first: HeardPacket | undefined;
+  /** Between two packets, the later of them since `listenAgain`. */
+  longestGapMs = 0;
+  /** All such gaps together. */
+  silentMs = 0;
 
   listenAgain(): void {
     this.first = undefined;
+    this.longestGapMs = 0;
+    this.silentMs = 0;
   }
 
   hear(packet: HeardPacket): void {
+    const gapMs = packet.atMs - (this.last?.atMs ?? packet.atMs);
+    this.longestGapMs = Math.max(this.longestGapMs, gapMs);
+    if (gapMs > GAP_MS_MIN) this.silentMs += gapMs;
     this.last = packet;
     this.first ??= packet;
   }
@@ -74,11 +85,11 @@ export class Surroundings {
   }
 
   /** Credentials of a new voice session, and an ear in its channel. */
-  issueVoice(guildId: string): IssuedVoice {
+  issueVoice(guildId: string, userId = RESTART_USER_ID): IssuedVoice {
     const channelId = `${guildId}7`;
     const voice = this.discord.issueVoice({
       guildId,
-      userId: RESTART_USER_ID,
+      userId,
       channelId,
       daveVersion: this.#daveVersion,
     });
@@ -102,16 +113,14 @@ export class Surroundings {
 }
 
 /** The lab's client on a node that listens; with `sessionId` it asks to resume. Rejects when there is no `ready`. */
-export async function connectBot(runs: NodeRuns, sessionId?: string): Promise<Bot> {
-  const bot = await within(
-    Bot.connect({
-      url: runs.url,
-      password: RESTART_PASSWORD,
-      userId: RESTART_USER_ID,
-      ...(sessionId !== undefined && { sessionId }),
-    }),
-    CONNECT_MS_MAX,
-  );
+export async function connectBot(node: { readonly url: string }, options: Partial<BotOptions> = {}): Promise<Bot> {
+  const connecting = Bot.connect({
+    password: RESTART_PASSWORD,
+    userId: RESTART_USER_ID,
+    ...options,
+    url: node.url,
+  });
+  const bot = await within(connecting, CONNECT_MS_MAX);
   if (bot === undefined) throw new Error(`the node sent no ready within ${CONNECT_MS_MAX / 1000} s`);
   return bot;
 }

@@ -1,7 +1,7 @@
 // A minimal bot: speaks the v4 protocol to any node over REST and WebSocket, stores every message, and waits for the
 // ones it needs. For demo, benchmarks, conformance checks and tests of the protocol itself.
 
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { Waiters } from "../discord/waiters.ts";
@@ -45,6 +45,20 @@ interface CloseEvent {
   readonly reason: string;
 }
 
+/** The node answered the handshake with another status than 101. */
+export class HandshakeRefused extends Error {
+  readonly status: number;
+  /** Seconds, from `Retry-After`; undefined without one. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor({ statusCode = 0, headers }: IncomingMessage) {
+    super(`the node refused the handshake with status ${statusCode}`);
+    const { "retry-after": retryAfter } = headers;
+    this.status = statusCode;
+    this.retryAfterSeconds = retryAfter === undefined ? undefined : Number(retryAfter);
+  }
+}
+
 const UNTIL_TIMEOUT_MS = 30_000;
 
 export class Bot {
@@ -55,6 +69,7 @@ export class Bot {
   readonly #waiters: Waiters;
   #handshakeHeaders: IncomingHttpHeaders = {};
   #closeEvent: CloseEvent | undefined;
+  #refusal: HandshakeRefused | undefined;
   #pongCount = 0;
   #sessionId = "";
 
@@ -63,6 +78,10 @@ export class Bot {
     this.#socket = socket;
     this.#waiters = new Waiters(options.clock ?? systemClock);
     socket.on("error", () => undefined); // reported by the `close` that follows
+    socket.on("unexpected-response", (_request, response) => {
+      this.#refusal = new HandshakeRefused(response);
+      socket.terminate();
+    });
     socket.on("upgrade", ({ headers }) => {
       this.#handshakeHeaders = headers;
     });
@@ -87,7 +106,7 @@ export class Bot {
     });
   }
 
-  /** Connects and waits for `ready`. */
+  /** Connects and waits for `ready`. Rejects when the connection ends before; with `HandshakeRefused` if it was refused. */
   static async connect(options: BotOptions): Promise<Bot> {
     const socket = new WebSocket(`${options.url.replace("http", "ws")}${options.path ?? "/v4/websocket"}`, {
       headers: {
@@ -99,8 +118,10 @@ export class Bot {
       ...(options.connect !== undefined && { createConnection: options.connect as () => never }), // any stream does
     });
     const bot = new Bot(options, socket);
-    await bot.until((message) => message.op === "ready", "ready");
-    return bot;
+    const isReady = (): boolean => bot.messages.some(({ op }) => op === "ready");
+    await bot.#waiters.until(() => isReady() || bot.#closeEvent !== undefined, "ready", UNTIL_TIMEOUT_MS);
+    if (isReady()) return bot;
+    throw bot.#refusal ?? new Error(`the connection ended before ready with code ${bot.#closeEvent?.code}`);
   }
 
   get sessionId(): string {

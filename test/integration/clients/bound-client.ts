@@ -17,7 +17,11 @@ const AMPLITUDE_TOLERANCE = 0.02;
 let clientCount = 0;
 
 /** The parts of a test environment that a client needs. */
-type ClientEnvironment = Pick<TestEnvironment, "discord"> & { readonly port: number };
+type ClientEnvironment = Pick<TestEnvironment, "discord"> & {
+  readonly port: number;
+  /** Default: that of the tests. */
+  readonly password?: string;
+};
 
 interface Parts<Driver> {
   readonly env: ClientEnvironment;
@@ -39,7 +43,7 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
     this.receivedEvents = receivedEvents;
   }
 
-  /** Creates a separate user, guild and voice channel for it. `port` leads to a node with the tests' password. */
+  /** Creates a separate user, guild and voice channel for it. `port` leads to a node. */
   static async take<Driver extends ClientDriver>(
     env: ClientEnvironment,
     create: (binding: ClientBinding) => Driver | Promise<Driver>,
@@ -51,7 +55,7 @@ export class BoundClient<Driver extends ClientDriver = ClientDriver> {
     const binding: ClientBinding = {
       host: "127.0.0.1",
       port: env.port,
-      password: TEST_PASSWORD,
+      password: env.password ?? TEST_PASSWORD,
       userId,
       guildId: `${200_000_000_000_000_000n + BigInt(number)}`,
       channelId: `${300_000_000_000_000_000n + BigInt(number)}`,

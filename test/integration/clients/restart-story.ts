@@ -11,10 +11,10 @@ import type { RealClient } from "./client-driver.ts";
 
 /** Some libraries try again only after 5, then 10 s. */
 const BACK_TIMEOUT_MS = 60_000;
-const TONE_HZ = 440;
-const AMPLITUDE = 0.5;
+export const TONE_HZ = 440;
+export const AMPLITUDE = 0.5;
 /** The node maps volume to gain along a tangent, as Lavalink does. */
-const HALF_VOLUME_AMPLITUDE = AMPLITUDE * Math.tan(0.79 * 0.5);
+export const HALF_VOLUME_AMPLITUDE = AMPLITUDE * Math.tan(0.79 * 0.5);
 const SONG_SECONDS = 300;
 const RATE_HZ = 8_000;
 const TRIES = 4;
@@ -138,7 +138,7 @@ class RestartStory {
 }
 
 /** One client with its song. */
-class PlayingBot {
+export class PlayingBot {
   readonly name: string;
   readonly client: BoundClient;
   readonly #sessionId: string;
@@ -223,7 +223,8 @@ class PlayingBot {
   }
 }
 
-function makeLongTone(): Uint8Array {
+/** A song of five minutes. */
+export function makeLongTone(): Uint8Array {
   const second = makeTone({
     frequencyHz: TONE_HZ,
     sampleRateHz: RATE_HZ,
