@@ -13,9 +13,13 @@ const PROGRAM = findProgram();
 const READY_MS_MAX = 30_000;
 const POLL_MS = 20;
 
-/** Why tests with a NATS server cannot run; undefined when they can. For the title of what is skipped. */
-export const natsMissing: string | undefined =
-  PROGRAM === undefined ? "skipped: no nats-server in $NATS_SERVER, $PATH or Go's bin folder" : undefined;
+/** Tests with a NATS server cannot run. */
+export const isNatsMissing = PROGRAM === undefined;
+
+/** The title of tests with a NATS server, which says why they are skipped if they are. */
+export function natsTitle(title: string): string {
+  return isNatsMissing ? `${title} (skipped: no nats-server in $NATS_SERVER, $PATH or Go's bin folder)` : title;
+}
 
 export interface NatsServerOptions {
   /** Lines for the configuration file. */
@@ -103,6 +107,11 @@ export class NatsServer {
   /** As after a loss of power. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
+  }
+
+  /** As an operator does: it hands its leadership over first. */
+  async terminate(): Promise<void> {
+    await this.#end("SIGTERM");
   }
 
   async stop(): Promise<void> {
