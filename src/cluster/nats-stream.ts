@@ -60,7 +60,7 @@ function checkVersion({ nats }: LiveNats): void {
   throw new ClusterTrouble(message, { isLasting: true });
 }
 
-/** What the bucket must have, whoever made it. */
+/** What the bucket must have, also one that was made before. */
 function requiredConfig(): Config {
   return {
     max_msgs_per_subject: 1,

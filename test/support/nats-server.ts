@@ -1,15 +1,15 @@
 // Real nats-server processes on loopback: one, or a cluster of three. Each keeps its port and folder through a restart,
 // and ends with this process at the latest.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { findNatsServer } from "../../lab/cluster/nats-program.ts";
+import { freePort } from "../../lab/free-port.ts";
 
-const PROGRAM = findProgram();
+const PROGRAM = findNatsServer();
 const READY_MS_MAX = 30_000;
 const POLL_MS = 20;
 
@@ -176,31 +176,4 @@ export class NatsServer {
 function withStore(lines: readonly string[], folder: string, hasJetStream: boolean): readonly string[] {
   const store = `jetstream { store_dir: "${folder}", max_file_store: 4G, max_memory_store: 64M }`;
   return hasJetStream ? [store, ...lines] : lines;
-}
-
-function findProgram(): string | undefined {
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  const given = process.env.NATS_SERVER;
-  const candidates = [...(given ? [given] : []), ...folders.map((folder) => join(folder, "nats-server"))];
-  const found = candidates.find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  try {
-    const goPath = execFileSync("go", ["env", "GOPATH"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    const path = join(goPath.trim(), "bin", "nats-server");
-    return existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
