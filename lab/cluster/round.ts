@@ -1,6 +1,7 @@
 // One round of the cluster lab: a machine is killed, ended or paused; its bots come back through the balancer; what of
 // theirs is there again is compared with what was there before, and the machine comes back. Lab only.
 
+import { DEAD_MS, RENEW_MS } from "../../src/cluster/lease-times.ts";
 import type { StreamOverlap } from "../discord/stream-overlaps.ts";
 import type { CastPlayer } from "../restart/cast.ts";
 import {
@@ -60,8 +61,8 @@ export interface RoundGround {
 }
 
 const PAUSE_MS = 15_000;
-/** Nobody joins voice for the players of a dead machine before: a lease of 8 s, renewed up to 2 s before its end. */
-const LEASE_MS = 6000;
+/** Nobody joins voice for the players of a dead machine earlier. */
+const LEASE_MS = DEAD_MS - RENEW_MS;
 /** Longer than a player takes to be interrupted once more, should its session move again. */
 const SETTLE_MS = 2000;
 const RECENT_MS = 300;
