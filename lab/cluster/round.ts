@@ -69,7 +69,7 @@ const RECENT_MS = 300;
 /** A datagram of the older stream may be read after one of the newer one that has come to another socket. */
 const OVERLAP_TOLERANCE_MS = 20;
 /** Players of machines that go on are not interrupted; the lab's process may be busy for so long. */
-const ELSEWHERE_MS_MAX = 500;
+const ELSEWHERE_MS_MAX = 1500;
 const JOINS_MAX = 2;
 
 export async function runRound(ground: RoundGround, machine: Machine): Promise<Round> {
@@ -99,8 +99,10 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
   const gapOf = ({ guildId }: CastPlayer): number => surroundings.earOf(guildId).longestGapMs;
   const silenceOf = ({ guildId }: CastPlayer): number => surroundings.earOf(guildId).silentMs;
   const playing = castThere.filter(({ rate }) => rate > 0);
-  const leaseMs = end === "term" ? 0 : LEASE_MS;
-  const joiningMs = new Map(playing.map((player) => [player.guildId, Math.max(0, silenceOf(player) - leaseMs)]));
+  // Also of players elsewhere: on a busy machine each loses some frames, and is behind by those.
+  const lateMs = (player: CastPlayer): number =>
+    Math.max(0, silenceOf(player) - (end !== "term" && castThere.includes(player) ? LEASE_MS : 0));
+  const joiningMs = new Map(cast.map((player) => [player.guildId, lateMs(player)]));
   const positions = positionErrors({ before, after, cast, joiningMs });
   losses.push(...positions.losses);
   for (const bot of bots) losses.push(...eventLosses(bot, eventsBefore.get(bot.bot) ?? 0));
@@ -126,7 +128,7 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
     gapsMs: playing.map(gapOf),
     gapsElsewhereMs,
     positionErrorsMs: positions.errorsMs,
-    heardErrorsMs: heardErrors({ before, cast: playing, surroundings }),
+    heardErrorsMs: heardErrors({ before, cast: playing, surroundings, packetOf: (ear) => ear.afterGap }),
     joins,
     overlapsMs: overlaps.map(({ fromMs, toMs }) => toMs - fromMs),
     overlapPackets: overlaps.map(({ packets }) => packets),
