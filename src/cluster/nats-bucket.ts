@@ -17,6 +17,7 @@ import {
   sendBatch,
 } from "./atomic-batch.ts";
 import type { Bucket, BucketChange, BucketEntry, BucketGuard, BucketWatch, WriteOptions } from "./bucket.ts";
+import { BucketFill } from "./bucket-fill.ts";
 import { API_ERRORS, type ApiRefusal } from "./jetstream-api.ts";
 import { awayError, type LiveBucket } from "./live-nats.ts";
 import type { ConnectionLoop } from "./nats-connection.ts";
@@ -31,6 +32,8 @@ const READ_TIMEOUT_MS = 20_000;
 /** Before a batch that was refused for a passing reason is sent again; doubled each time. */
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 200;
+
+const FULL_HINT = "raise max_bytes of its stream, and max_file_store of the servers";
 
 export interface NatsBucketOptions {
   readonly connection: ConnectionLoop;
@@ -50,11 +53,13 @@ interface Batch {
 
 export class NatsBucket implements Bucket {
   readonly #options: NatsBucketOptions;
+  readonly #fill: BucketFill;
   /** The last write under each guard. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(options: NatsBucketOptions) {
     this.#options = options;
+    this.#fill = new BucketFill({ ...options, stream: options.subjects.stream });
   }
 
   async write(changes: readonly BucketChange[], { guard, timeoutMs }: WriteOptions): Promise<readonly number[]> {
@@ -63,6 +68,9 @@ export class NatsBucket implements Bucket {
     const isUnique = new Set(changes.map(({ key }) => key)).size === changes.length;
     if (!isUnique || changes.length >= BATCH_LENGTH_MAX) {
       throw new NodeError("internal", `a write of ${changes.length} records, too many or some of them twice`);
+    }
+    if (this.#fill.isNearlyFull && changes.some(({ key, value }) => value !== undefined && !isVital(key))) {
+      throw new NodeError("state-full", `the bucket of the cluster is nearly full: ${FULL_HINT}`);
     }
     const deadline = clock.now() + timeoutMs;
     if (guard === undefined) return await this.#write(changes, guard, deadline);
@@ -202,7 +210,7 @@ export class NatsBucket implements Bucket {
       return { subject, data: value === undefined ? undefined : sealing.seal(key, value), expected: condition };
     });
     if (guard === undefined || pendingGuard === undefined) return messages;
-    // All have a condition of their own, so the guard's goes with a message that says nothing.
+    // Each has a condition already, so the guard's goes with a message that says nothing.
     const subject = subjects.ofKey(`touch/${guard.key.slice(guard.key.lastIndexOf("/") + 1)}`);
     return [...messages, { subject, data: undefined, expected: pendingGuard }];
   }
@@ -228,10 +236,7 @@ export class NatsBucket implements Bucket {
       case API_ERRORS.accountResources:
       case API_ERRORS.memoryResources:
       case API_ERRORS.messageTooLarge:
-        throw new NodeError(
-          "state-full",
-          `the bucket of the cluster has no room: raise max_bytes of its stream, and max_file_store of the servers (${refusal.message})`,
-        );
+        throw new NodeError("state-full", `the bucket of the cluster has no room (${refusal.message}): ${FULL_HINT}`);
       default:
         this.#options.connection.checkBucket();
         throw awayError(refusal);
@@ -277,6 +282,11 @@ export class NatsBucket implements Bucket {
     const { status } = connection;
     throw awayError(new Error(status.kind === "disconnected" ? status.reason : "no connection"));
   }
+}
+
+/** Without these a full bucket would make every machine lose its place; with them it can be emptied. */
+function isVital(key: string): boolean {
+  return /^(?:machine|life|owner)\//.test(key);
 }
 
 function describe(outcome: BatchOutcome): Error {

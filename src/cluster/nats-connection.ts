@@ -1,12 +1,14 @@
 // Holds the connection to NATS: tries for ever, tells what is wrong once, and gives it to others only when the bucket
 // is ready. A connection that is lost is not repaired: a new one takes its place, and what used the old one begins
-// anew. Below nats-link.ts and nats-bucket.ts. Main thread.
+// again. Below nats-link.ts and nats-bucket.ts. Main thread.
 
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { onAbort } from "../lib/on-abort.ts";
 import { pause } from "../lib/pause.ts";
 import type { Random } from "../lib/random.ts";
+import { unlessAborted } from "../lib/unless-aborted.ts";
 import type { Logger } from "../log/log.ts";
 import { troubleOf } from "./cluster-trouble.ts";
 import type { LiveBucket, LiveNats, NatsModule } from "./live-nats.ts";
@@ -22,6 +24,8 @@ const CONNECT_TIMEOUT_MS = 3000;
 /** A server that leaves two pings without an answer is lost: before a lease of 6 s ends. */
 const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
+/** Of one connection, in the log. */
+const ERRORS_TOLD_MAX = 16;
 /** A bucket with fewer replicas than it should have is looked at again. */
 const ADAPT_MS = 60_000;
 
@@ -51,7 +55,8 @@ export class ConnectionLoop {
   readonly #statusListeners = new Set<(status: LinkStatus) => void>();
   #status: LinkStatus;
   #live: LiveBucket | undefined;
-  #replicaCount: number | undefined;
+  /** What is known of the bucket since it was last found ready. */
+  #bucket: Pick<LiveBucket, "madeAt" | "replicaCount"> | undefined;
   #checkAgain: (() => void) | undefined;
   /** The last line about trouble, which is not repeated. */
   #told: string | undefined;
@@ -70,7 +75,7 @@ export class ConnectionLoop {
 
   /** How many servers held the bucket when it was last looked at; undefined before that. */
   get replicaCount(): number | undefined {
-    return this.#replicaCount;
+    return this.#bucket?.replicaCount;
   }
 
   get status(): LinkStatus {
@@ -104,7 +109,11 @@ export class ConnectionLoop {
     while (!this.#closing.signal.aborted) {
       let nats: NatsConnection;
       try {
-        nats = await module.connect(this.#connectOptions(await access()));
+        const connecting = module.connect(this.#connectOptions(await access()));
+        nats = await unlessAborted(connecting, this.#closing.signal).catch((error: unknown) => {
+          void connecting.then(abandon, () => undefined);
+          throw error;
+        });
       } catch (error) {
         await this.#troubled(error);
         continue;
@@ -141,59 +150,73 @@ export class ConnectionLoop {
     const { module } = this.#options;
     const lost = new AbortController();
     const lose = (text: string) => lost.abort(new NodeError("cluster-away", `connection to NATS lost: ${text}`));
-    const onClosing = () => lose("the node is closing");
-    this.#closing.signal.addEventListener("abort", onClosing);
-    if (this.#closing.signal.aborted) onClosing();
+    const stopListening = onAbort(this.#closing.signal, () => lose("the node is closing"));
     void this.#follow(nats, lose);
     const live: LiveNats = { nats, module, signal: lost.signal };
     try {
       while (!lost.signal.aborted) await this.#holdBucket(live);
     } finally {
-      this.#closing.signal.removeEventListener("abort", onClosing);
-      nats.close().catch(() => undefined); // It is abandoned.
+      stopListening();
+      this.#setLive(undefined);
+      this.#disconnected(reasonOf(lost.signal));
+      abandon(nats);
     }
   }
 
   /** Makes the bucket ready, and gives the connection to others until that is to be done again. */
   async #holdBucket(live: LiveNats): Promise<void> {
-    const { prepare, clock, logger, replicasWanted } = this.#options;
+    const { prepare, clock, replicasWanted } = this.#options;
     const again = new AbortController();
-    const until = AbortSignal.any([live.signal, again.signal]);
     this.#checkAgain = () => again.abort();
-    let bucket: LiveBucket;
+    // A bucket that was ready is believed to be so still: calls do not need it, and writes find out.
+    if (this.#bucket !== undefined) this.#connected({ ...live, ...this.#bucket });
     try {
-      bucket = await prepare(live);
+      const bucket = await prepare(live);
+      if (live.signal.aborted) return;
+      this.#bucket = { madeAt: bucket.madeAt, replicaCount: bucket.replicaCount };
+      this.#connected(bucket);
     } catch (error) {
-      if (!live.signal.aborted) await this.#troubled(error, live.signal);
+      if (!live.signal.aborted) await this.#bucketTroubled(error, live);
       return;
     }
-    if (live.signal.aborted) return;
-    const server = live.nats.getServer();
-    if (this.#live === undefined) logger.info("connected to the cluster's NATS server", { server });
-    this.#told = undefined;
-    this.#replicaCount = bucket.replicaCount;
-    if (this.#live?.madeAt !== bucket.madeAt) this.#setLive(bucket);
-    this.#setStatus({ kind: "connected", server });
     const isClustered = live.nats.info?.cluster !== undefined;
-    const timer =
-      isClustered && bucket.replicaCount < replicasWanted ? clock.after(ADAPT_MS, () => again.abort()) : undefined;
-    await aborted(until);
+    const isToAdapt = isClustered && this.#bucket.replicaCount < replicasWanted;
+    const timer = isToAdapt ? clock.after(ADAPT_MS, () => again.abort()) : undefined;
+    await aborted(AbortSignal.any([live.signal, again.signal]));
     timer?.cancel();
-    if (live.signal.aborted) {
-      this.#setLive(undefined);
-      this.#disconnected(reasonOf(live.signal));
-    }
+  }
+
+  #connected(bucket: LiveBucket): void {
+    const server = bucket.nats.getServer();
+    if (this.#live === undefined) this.#options.logger.info("connected to the cluster's NATS server", { server });
+    this.#told = undefined;
+    if (this.#live?.nats !== bucket.nats || this.#live.madeAt !== bucket.madeAt) this.#setLive(bucket);
+    this.#setStatus({ kind: "connected", server });
+  }
+
+  /** A bucket that was ready, and has no leader for a while, is no reason to give the connection up. */
+  async #bucketTroubled(error: unknown, live: LiveNats): Promise<void> {
+    const trouble = troubleOf(error, live.module);
+    if (trouble.isLasting) this.#bucket = undefined;
+    if (this.#bucket === undefined) await this.#troubled(trouble, live.signal);
+    else await this.#pauseBeforeRetry(RETRY_MS, live.signal);
   }
 
   async #follow(nats: NatsConnection, lose: (text: string) => void): Promise<void> {
-    const { servers, logger } = this.#options;
+    const { servers, logger, module } = this.#options;
+    const told = new Set<string>();
     const learn = () => servers.learn(nats.info?.connect_urls ?? [nats.getServer()]);
     learn();
     for await (const status of nats.status()) {
       if (status.type === "staleConnection") lose("the server does not answer");
       else if (status.type === "disconnect" || status.type === "close") lose("the server has closed it");
       else if (status.type === "update") learn();
-      else if (status.type === "error") logger.debug("NATS reports an error", { error: status.error });
+      else if (status.type === "error") {
+        const { message } = troubleOf(status.error, module);
+        // Each permission that is missing, for one.
+        if (told.size < ERRORS_TOLD_MAX && !told.has(message)) logger.warn(`NATS reports an error: ${message}`);
+        told.add(message);
+      }
     }
     lose("it has ended");
   }
@@ -252,11 +275,12 @@ export class ConnectionLoop {
   }
 }
 
+function abandon(nats: NatsConnection): void {
+  nats.close().catch(() => undefined); // Nothing depends on it any more.
+}
+
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  return new Promise((resolve) => void onAbort(signal, resolve));
 }
 
 function reasonOf(signal: AbortSignal): string {

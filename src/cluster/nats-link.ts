@@ -18,6 +18,9 @@ import { isQuorumRefused } from "./quorum-evidence.ts";
 
 /** Of other machines, answered at a time. */
 const HANDLED_MAX = 1024;
+/** A machine that changes its connection is not heard of for a while; one that is silent for longer is gone. */
+const GONE_MS = 600;
+const GONE_RETRY_MS = 100;
 const PAYLOAD_MAX_DEFAULT = 1024 * 1024;
 
 export interface NatsLinkOptions {
@@ -44,6 +47,8 @@ interface Pending {
   readonly settle: (outcome: () => void) => void;
   readonly resolve: (text: string) => void;
   readonly reject: (error: unknown) => void;
+  /** A server has found nobody who listens. */
+  readonly onNobody: () => void;
 }
 
 /** What an answer says, sealed. */
@@ -91,22 +96,34 @@ export class NatsLink implements MachineLink {
     // The newest: a machine has one id at a time.
     const from = [...this.#served].at(-1)?.machineId ?? "";
     return new Promise((resolve, reject) => {
+      const startedAt = clock.now();
       let timer: Timer | undefined;
+      let retry: Timer | undefined;
       const settle = (outcome: () => void): void => {
         timer?.cancel();
+        retry?.cancel();
         this.#pending.delete(id);
         outcome();
+      };
+      const send = (): void => {
+        retry = undefined;
+        try {
+          const sealed = sealing.seal(requestContext(subject, id), JSON.stringify([from, request]));
+          this.#send(live, subject, callId, sealed, `${this.#inbox}.${id}`);
+        } catch (error) {
+          settle(() => reject(error));
+        }
+      };
+      const onNobody = (): void => {
+        if (retry !== undefined) return;
+        if (clock.now() - startedAt < GONE_MS) retry = clock.after(GONE_RETRY_MS, send);
+        else settle(() => reject(new NodeError("machine-gone", "the machine no longer takes calls")));
       };
       timer = clock.after(timeoutMs, () =>
         settle(() => reject(awayError(new Error(`the machine has not answered in ${timeoutMs} ms`)))),
       );
-      this.#pending.set(id, { subject, settle, resolve, reject });
-      try {
-        const sealed = sealing.seal(requestContext(subject, id), JSON.stringify([from, request]));
-        this.#send(live, subject, callId, sealed, `${this.#inbox}.${id}`);
-      } catch (error) {
-        settle(() => reject(error));
-      }
+      this.#pending.set(id, { subject, settle, resolve, reject, onNobody });
+      send();
     });
   }
 
@@ -139,7 +156,10 @@ export class NatsLink implements MachineLink {
   }
 
   #setLive(live: LiveBucket | undefined): void {
+    const isSame = live !== undefined && live.nats === this.#live?.nats;
     this.#live = live;
+    // Only the bucket is another one.
+    if (isSame) return;
     this.#answers.clear();
     const { status } = this.#options.connection;
     for (const { settle, reject } of [...this.#pending.values()]) {
@@ -166,8 +186,7 @@ export class NatsLink implements MachineLink {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     if (headers?.code === 503) {
-      const error = new NodeError("machine-gone", "the machine no longer takes calls");
-      pending.settle(() => pending.reject(error));
+      pending.onNobody();
       return;
     }
     const whole = this.#answers.add(data);

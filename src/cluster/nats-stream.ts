@@ -16,7 +16,7 @@ import { lastMessage } from "./stored-message.ts";
 export const CONTRACT_KEY = "meta/contract";
 /** With which servers have atomic batches. */
 const SERVER_VERSION_MIN = [2, 12] as const;
-const API_TIMEOUT_MS = 5000;
+const API_TIMEOUT_MS = 2000;
 /** Servers that should hold the bucket. */
 export const REPLICAS = 3;
 const MIB = 1024 * 1024;
@@ -47,6 +47,7 @@ export async function readyBucket(live: LiveNats, options: StreamOptions): Promi
   const found = (await findStream(live, options)) ?? (await makeStream(live, options));
   const config = await adapted(live, found.config, options);
   await proveKey(live, options);
+  await proveWritable(live, options);
   return { ...live, madeAt: found.madeAt, replicaCount: asNumber(config.num_replicas) };
 }
 
@@ -59,7 +60,7 @@ function checkVersion({ nats }: LiveNats): void {
   throw new ClusterTrouble(message, { isLasting: true });
 }
 
-/** What the bucket must have, whoever made it. */
+/** What the bucket must have, also one that was made before. */
 function requiredConfig(): Config {
   return {
     max_msgs_per_subject: 1,
@@ -171,6 +172,15 @@ async function proveKey(live: LiveNats, { subjects, sealing, random }: StreamOpt
   if (made?.data !== undefined) return checkContract(sealing.open(CONTRACT_KEY, made.data));
   if (outcome.kind === "refused") throw outcome.refusal;
   throw new ApiRefusal(API_ERRORS.clusterNotAvailable, "the stream has no leader");
+}
+
+/** Finds missing permissions, and a stream without a leader. A full one is another matter: it can be read. */
+async function proveWritable(live: LiveNats, { subjects, random }: StreamOptions): Promise<void> {
+  const message = { subject: subjects.ofKey("touch/check"), data: undefined, expected: undefined };
+  const id = Buffer.from(random.bytes(16)).toString("hex");
+  const outcome = await sendBatch(live, [message], { id, timeoutMs: API_TIMEOUT_MS });
+  if (outcome.kind === "nobody") throw new ApiRefusal(API_ERRORS.clusterNotAvailable, "the stream has no leader");
+  if (outcome.kind === "refused" && outcome.refusal.code !== API_ERRORS.storeFailed) throw outcome.refusal;
 }
 
 function checkContract(text: string | undefined): void {

@@ -14,6 +14,8 @@ import { lastMessage } from "./stored-message.ts";
 const BEHIND_PAUSE_MS = 20;
 /** A direct answer stops coming when its server or its connection is lost. */
 const DIRECT_SILENCE_MS = 2000;
+/** More at once could be more than a server keeps for a connection; a consumer adapts to it. */
+const DIRECT_SIZE_MAX_BYTES = 8 * 1024 * 1024;
 /** Before another consumer is tried. */
 const RETRY_MS = 50;
 
@@ -87,7 +89,11 @@ function readDirectly(options: RecordReadOptions): Promise<readonly FedMessage[]
     });
     const stopListening = onAbort(live.signal, () => queueMicrotask(() => settle(() => reject(live.signal.reason))));
     if (live.signal.aborted) return;
-    live.nats.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify({ multi_last: subjects }), { reply: inbox });
+    live.nats.publish(
+      `$JS.API.DIRECT.GET.${stream}`,
+      JSON.stringify({ multi_last: subjects, max_bytes: DIRECT_SIZE_MAX_BYTES }),
+      { reply: inbox },
+    );
   });
 }
 

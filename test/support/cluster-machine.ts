@@ -5,7 +5,7 @@ import { connectCluster } from "../../src/cluster/connect-cluster.ts";
 import type { LinkStatus, MachineLink } from "../../src/cluster/machine-link.ts";
 import type { ClusterSettings } from "../../src/config/cluster-settings.ts";
 import { Secret } from "../../src/config/keys/secret.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { systemRandom } from "../../src/lib/random.ts";
 import { createLogger } from "../../src/log/log.ts";
 import type { NatsServer } from "./nats-server.ts";
@@ -35,12 +35,12 @@ export function settingsFor(
 }
 
 /** Close its link. */
-export async function startMachine(settings: ClusterSettings): Promise<ClusterMachine> {
+export async function startMachine(settings: ClusterSettings, clock: Clock = systemClock): Promise<ClusterMachine> {
   const lines: string[] = [];
   const logger = createLogger((level, message, fields) => {
     if (level !== "debug") lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
   });
-  const { link, bucket } = await connectCluster(settings, { clock: systemClock, random: systemRandom, logger });
+  const { link, bucket } = await connectCluster(settings, { clock, random: systemRandom, logger });
   return { link, bucket, lines };
 }
 

@@ -1,21 +1,25 @@
 // Real nats-server processes on loopback: one, or a cluster of three. Each keeps its port and folder through a restart,
 // and ends with this process at the latest.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { findNatsServer } from "../../lab/cluster/nats-program.ts";
+import { freePort } from "../../lab/free-port.ts";
 
-const PROGRAM = findProgram();
+const PROGRAM = findNatsServer();
 const READY_MS_MAX = 30_000;
 const POLL_MS = 20;
 
-/** Why tests with a NATS server cannot run; undefined when they can. For the title of what is skipped. */
-export const natsMissing: string | undefined =
-  PROGRAM === undefined ? "skipped: no nats-server in $NATS_SERVER, $PATH or Go's bin folder" : undefined;
+/** Tests with a NATS server cannot run. */
+export const isNatsMissing = PROGRAM === undefined;
+
+/** The title of tests with a NATS server, which says why they are skipped if they are. */
+export function natsTitle(title: string): string {
+  return isNatsMissing ? `${title} (skipped: no nats-server in $NATS_SERVER, $PATH or Go's bin folder)` : title;
+}
 
 export interface NatsServerOptions {
   /** Lines for the configuration file. */
@@ -105,6 +109,11 @@ export class NatsServer {
     await this.#end("SIGKILL");
   }
 
+  /** As an operator does: it hands its leadership over first. */
+  async terminate(): Promise<void> {
+    await this.#end("SIGTERM");
+  }
+
   async stop(): Promise<void> {
     await this.#end("SIGKILL");
     await rm(this.#place.folder, { recursive: true, force: true });
@@ -167,31 +176,4 @@ export class NatsServer {
 function withStore(lines: readonly string[], folder: string, hasJetStream: boolean): readonly string[] {
   const store = `jetstream { store_dir: "${folder}", max_file_store: 4G, max_memory_store: 64M }`;
   return hasJetStream ? [store, ...lines] : lines;
-}
-
-function findProgram(): string | undefined {
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  const given = process.env.NATS_SERVER;
-  const candidates = [...(given ? [given] : []), ...folders.map((folder) => join(folder, "nats-server"))];
-  const found = candidates.find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  try {
-    const goPath = execFileSync("go", ["env", "GOPATH"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    const path = join(goPath.trim(), "bin", "nats-server");
-    return existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

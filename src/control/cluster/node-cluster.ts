@@ -10,6 +10,7 @@ import { CONTRACT_VERSION, type Machine } from "../../cluster/machine.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import { Membership } from "../../cluster/membership.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
+import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log/log.ts";
@@ -85,11 +86,18 @@ interface NodeClusterOptions {
   readonly logger: Logger;
 }
 
+/** A request that another machine has, or is getting. */
+interface Call {
+  readonly machineId: string;
+  readonly giveUp: (error: NodeError) => void;
+}
+
 export class NodeCluster implements SessionPlaces, SessionHomes {
   readonly #options: NodeClusterOptions;
   readonly #directory: SessionDirectory;
   readonly #claims: SessionClaims;
   readonly #counts = { forwarded: 0, forwardsFailed: 0, lost: 0 };
+  readonly #calls = new Set<Call>();
   #onCall: ((request: string) => Promise<string>) | undefined;
   #stopServing: (() => void) | undefined;
   #lives = 0;
@@ -103,7 +111,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     opened.handlers = {
       onJoined: (id) => this.#onJoined(id),
       onLost: (reason) => this.#onLost(reason),
-      onMachines: () => this.#claims.checkSoon(),
+      onMachines: () => this.#onMachines(),
     };
   }
 
@@ -153,12 +161,31 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
 
   async call(machineId: string, request: string): Promise<string> {
     this.#counts.forwarded++;
+    let giveUp: ((error: NodeError) => void) | undefined;
+    const gone = new Promise<never>((_resolve, reject) => {
+      giveUp = reject;
+    });
+    const call: Call = { machineId, giveUp: (error) => giveUp?.(error) };
+    this.#calls.add(call);
     try {
-      return await this.#options.opened.link.call(machineId, REST, request, { timeoutMs: REST_TIMEOUT_MS });
+      const answer = this.#options.opened.link.call(machineId, REST, request, { timeoutMs: REST_TIMEOUT_MS });
+      return await Promise.race([answer, gone]);
     } catch (error) {
       this.#counts.forwardsFailed++;
       throw error;
+    } finally {
+      this.#calls.delete(call);
     }
+  }
+
+  /** NATS does not say that a machine has died which had taken a request. */
+  #onMachines(): void {
+    const { membership } = this.#options.opened;
+    for (const { machineId, giveUp } of this.#calls) {
+      if (!membership.isAlive(machineId))
+        giveUp(new NodeError("cluster-away", "the machine of the session has died while it had the request"));
+    }
+    this.#claims.checkSoon();
   }
 
   onCall(handler: (request: string) => Promise<string>): void {
