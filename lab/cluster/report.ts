@@ -41,7 +41,8 @@ export function clusterText({ rounds, events, violations, losses }: ClusterRound
     `${sessions} sessions: ${resumed} resumed, ${sessions - resumed} lost`,
     `${joins.length} players, ${joins.reduce((total, count) => total + count, 0)} voice handshakes`,
     `${events} events of short songs compared`,
-    `sent by woken machines while another one sent: ${sum((round) => round.wokenPackets)} packets, the last ` +
+    `sent by woken machines while another one sent: ${sum((round) => round.wokenPackets)} packets, ` +
+      `at most ${Math.max(0, ...all((round) => round.overlapPackets))} for a player, the last ` +
       `${Math.round(Math.max(0, ...rounds.map((round) => round.wokenForMs)))} ms after waking`,
     `failed attempts to connect again: ${listOf(countsOf(rounds.flatMap(({ failures }) => failures)))}`,
     `refused by Discord: ${listOf(countsOf(violations))}`,

@@ -4,7 +4,7 @@
 import { sleep } from "../sleep.ts";
 import type { Bot, NodeMessage, PlayerView } from "../test-environment/bot.ts";
 import { type CastPlayer, userDataOf } from "./cast.ts";
-import { PACKET_MS, type Surroundings } from "./surroundings.ts";
+import { type Ear, type HeardPacket, PACKET_MS, type Surroundings } from "./surroundings.ts";
 
 export const AUDIBLE_MS_MAX = 45_000;
 const POSITION_TOLERANCE_MS = 1500;
@@ -95,16 +95,17 @@ export function positionErrors(context: {
   return { losses, errorsMs };
 }
 
-/** Of counted songs: the first packet heard against where it would be then. */
+/** Of counted songs: a packet, the first one by default, against where it would be then. */
 export function heardErrors(context: {
   readonly before: Views;
   readonly cast: readonly CastPlayer[];
   readonly surroundings: Surroundings;
+  readonly packetOf?: (ear: Ear) => HeardPacket | undefined;
 }): number[] {
-  const { before, cast, surroundings } = context;
+  const { before, cast, surroundings, packetOf = (ear) => ear.first } = context;
   const offsetMs = Date.now() - performance.now();
   return cast.flatMap(({ guildId, isCounted }) => {
-    const [was, first] = [before.get(guildId)?.state, surroundings.earOf(guildId).first];
+    const [was, first] = [before.get(guildId)?.state, packetOf(surroundings.earOf(guildId))];
     if (!isCounted || was === undefined || first === undefined) return [];
     const expectedMs = was.position + (first.atMs + offsetMs - was.time);
     return [first.number * PACKET_MS - expectedMs];

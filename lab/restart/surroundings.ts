@@ -20,8 +20,8 @@ export const SHORT_SONG_SECONDS = 3;
 /** An hour that has to be decoded. */
 export const DECODED_SONG = "song.mp3";
 export const PACKET_MS = 20;
-/** Less between two packets is no gap. */
-const GAP_MS_MIN = 100;
+/** Two packets that are further apart have a gap between them. */
+const APART_MS_MAX = 2 * PACKET_MS;
 const CONNECT_MS_MAX = 20_000;
 
 /** The last audio packet of a guild, without those of silence. Times by `performance.now()`. */
@@ -38,6 +38,8 @@ export class Ear {
   first: HeardPacket | undefined;
   /** Between two packets, the later of them since `listenAgain`. */
   longestGapMs = 0;
+  /** The later of these two. */
+  afterGap: HeardPacket | undefined;
   /** All such gaps together. */
   silentMs = 0;
 
@@ -49,8 +51,11 @@ export class Ear {
 
   hear(packet: HeardPacket): void {
     const gapMs = packet.atMs - (this.last?.atMs ?? packet.atMs);
-    this.longestGapMs = Math.max(this.longestGapMs, gapMs);
-    if (gapMs > GAP_MS_MIN) this.silentMs += gapMs;
+    if (gapMs > this.longestGapMs) {
+      this.longestGapMs = gapMs;
+      this.afterGap = packet;
+    }
+    if (gapMs > APART_MS_MAX) this.silentMs += gapMs - PACKET_MS;
     this.last = packet;
     this.first ??= packet;
   }
