@@ -19,9 +19,10 @@ export const LEASE_MS = 6000;
 export const DEAD_MS = 8000;
 /** From sending a renewal to the return of the next one: longer times may have been times without quorum. */
 export const GAP_MS_MAX = 2750;
-/** Since the last renewal was sent: NATS servers are asked whether they are away for all. */
+/** Since the last renewal was sent: NATS servers are asked whether they are away for all. A proof is to be long in time. */
 export const ASK_AFTER_MS = 2500;
 export const ASK_EVERY_MS = 1000;
+/** Less than others wait beyond the lease. */
 export const GRACE_MS = 1500;
 /** Longest wait for the answer to one request to NATS. */
 export const ANSWER_MS_MAX = 1000;
