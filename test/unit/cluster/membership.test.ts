@@ -452,6 +452,11 @@ describe("other machines", () => {
     expect(a.membership.machines).toHaveLength(1001);
     expect(a.membership.isAlive("m1000")).toBe(true);
     expect(a.warnings).toHaveLength(1);
+    const { writeCount } = a.bucket;
+    await pass(8500);
+    expect(a.bucket.writeCount - writeCount).toBeLessThan(60);
+    expect(a.membership.isAlive("m0")).toBe(false);
+    expect(a.membership.isAlive("m1000")).toBe(true);
   });
 });
 
