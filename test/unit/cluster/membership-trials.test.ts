@@ -12,7 +12,7 @@ test("no machine is taken for dead while it holds its lease, and one that is nev
   for (let seed = FIRST_SEED; seed < FIRST_SEED + TRIALS; seed++) {
     const trial = new MembershipTrial(seededRandom(seed));
     await trial.run(120_000);
-    await trial.calm(40_000);
+    await trial.calm(60_000);
     expect({ seed, faults: trial.faults }).toEqual({ seed, faults: [] });
     const ids = trial.alive.map(({ membership }) => membership.self?.id).toSorted();
     const lives = trial.nats.matching(["life/*"]).filter(({ value }) => value !== undefined);
