@@ -202,10 +202,9 @@ export class Lease {
       this.#end("declared-dead");
       return;
     }
-    // It comes from a replica that is behind.
-    if (machine.revision <= (this.#written?.machineRevision ?? 0)) return;
     const lifeRevision = this.#written?.lifeRevision ?? (await this.#readLifeRevision());
     if (lifeRevision === undefined || this.#isOver) return;
+    // From a replica that is behind, it is refused again, and looked for again.
     this.#written = { machineRevision: machine.revision, lifeRevision };
     const beat = readMachineRecord(id, machine.value)?.beat;
     // It may be long ago: a lease that has never been held begins with the next renewal.

@@ -19,6 +19,8 @@ const MACHINES_MAX = 1000;
 /** Ids whose past is remembered: one that is forgotten counts as alive a little longer. */
 const IDS_MAX = 10_000;
 const CHECK_MS = 500;
+/** In one check: of many dead ones, the others follow. */
+const DECLARATIONS_MAX = 10;
 /** From one try to declare a machine dead to the next. */
 const TRY_MS = 2000;
 
@@ -99,9 +101,9 @@ export class OtherMachines {
 
   /** See `Membership.isAlive`; not for the id of this machine. */
   isAlive(id: string): boolean {
-    if (this.#gone.get(id) === "former") return false;
-    if (this.#seen.has(id) || !this.#isCaughtUp || this.#isOverfull) return true;
-    if (this.#gone.get(id) === "removed") return false;
+    if (this.#seen.has(id)) return true;
+    if (this.#gone.get(id) !== undefined) return false;
+    if (!this.#isCaughtUp || this.#isOverfull) return true;
     const nowMs = this.#options.clock.now();
     const askedMs = this.#askedMs.get(id) ?? nowMs;
     this.#askedMs.set(id, askedMs);
@@ -197,14 +199,11 @@ export class OtherMachines {
 
   #check(): void {
     const nowMs = this.#options.clock.now();
-    for (const [id, seen] of this.#seen) {
-      if (
-        this.#hasWaited(seen.changedMs, nowMs) &&
-        nowMs - (this.#triedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= TRY_MS
-      ) {
-        this.#triedMs.set(id, nowMs);
-        void this.#declareDead(id, seen);
-      }
+    const isDue = (id: string): boolean => nowMs - (this.#triedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= TRY_MS;
+    const due = [...this.#seen].filter(([id, { changedMs }]) => this.#hasWaited(changedMs, nowMs) && isDue(id));
+    for (const [id, seen] of due.slice(0, DECLARATIONS_MAX)) {
+      this.#triedMs.set(id, nowMs);
+      void this.#declareDead(id, seen);
     }
   }
 

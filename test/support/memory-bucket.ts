@@ -26,8 +26,9 @@ interface Absence {
 interface Transit {
   /** Of requests, on their way to the servers. */
   readonly requestMs: number;
-  /** Of answers and of what is watched. */
   readonly answerMs: number;
+  /** Of what is watched. Default: as answers, and in order with them. */
+  readonly watchMs?: number;
 }
 
 /** The servers. */
@@ -226,9 +227,12 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
   }
 
   #deliver(watch: BucketWatch, deliver: () => void): void {
-    this.#answer(() => {
+    const arrive = (): void => {
       if (this.#watches.has(watch)) deliver();
-    });
+    };
+    const { watchMs } = this.transit();
+    if (watchMs === undefined) this.#answer(arrive);
+    else if (!this.#isCut) this.#after(watchMs, arrive);
   }
 
   #setStatus(status: LinkStatus): void {

@@ -8,7 +8,7 @@ export class MemoryStateStore implements StateStore {
   /** Every write that was tried. */
   readonly batches: (readonly StateChange[])[] = [];
   /** The code of the error of each write; undefined: it succeeds. */
-  failure: "state-unwritable" | "state-full" | "state-damaged" | undefined;
+  failure: "state-unwritable" | "state-full" | "state-damaged" | "cluster-fenced" | undefined;
   /** More records than this are refused with `state-full`. */
   recordsMax = Number.POSITIVE_INFINITY;
   isClosed = false;

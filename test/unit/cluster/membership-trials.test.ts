@@ -1,8 +1,10 @@
+// Repeat a failure with FUZZ_SEED=<its seed> FUZZ_TRIALS=1; search longer with FUZZ_TRIALS=4000.
+
 import { expect, test } from "vitest";
 import { seededRandom } from "../../../lab/seeded-random.ts";
 import { MembershipTrial } from "../../support/membership-trial.ts";
 
-const TRIALS = Number(process.env.FUZZ_TRIALS ?? 30);
+const TRIALS = Number(process.env.FUZZ_TRIALS ?? 60);
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1);
 
 test("no machine is taken for dead while it holds its lease, and one that is never cut off never loses it", async () => {
@@ -10,7 +12,7 @@ test("no machine is taken for dead while it holds its lease, and one that is nev
   for (let seed = FIRST_SEED; seed < FIRST_SEED + TRIALS; seed++) {
     const trial = new MembershipTrial(seededRandom(seed));
     await trial.run(120_000);
-    await trial.calm(40_000);
+    await trial.calm(60_000);
     expect({ seed, faults: trial.faults }).toEqual({ seed, faults: [] });
     const ids = trial.alive.map(({ membership }) => membership.self?.id).toSorted();
     const lives = trial.nats.matching(["life/*"]).filter(({ value }) => value !== undefined);
@@ -22,6 +24,5 @@ test("no machine is taken for dead while it holds its lease, and one that is nev
     counts.declared += trial.counts.declared;
     counts.deaths += trial.counts.deaths;
   }
-  console.log(counts);
   expect(Math.min(counts.lost, counts.declared, counts.deaths)).toBeGreaterThan(TRIALS / 2);
 });

@@ -1,0 +1,75 @@
+// Machines of a cluster in fake time, each with its own clock and connection, for tests of their membership.
+
+import { expect } from "vitest";
+import { seededRandom } from "../../lab/seeded-random.ts";
+import type { LostReason } from "../../src/cluster/lease.ts";
+import { Membership } from "../../src/cluster/membership.ts";
+import { createLogger } from "../../src/log/log.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { type MemoryBucket, MemoryNats } from "./memory-bucket.ts";
+import { PausableClock } from "./pausable-clock.ts";
+import { untilSettled } from "./until-settled.ts";
+
+export const STEP_MS = 50;
+
+export interface BenchMachine {
+  readonly membership: Membership;
+  readonly bucket: MemoryBucket;
+  readonly clock: PausableClock;
+  /** Its ids. */
+  readonly joined: string[];
+  readonly lost: LostReason[];
+  /** With their fields. */
+  readonly warnings: string[];
+  machinesCount: number;
+}
+
+export class MembershipBench {
+  readonly clock = new FakeClock();
+  readonly nats = new MemoryNats(this.clock);
+  #seed = 0;
+
+  create(name: string, { contract = 1, isStarted = true } = {}): BenchMachine {
+    const clock = new PausableClock(this.clock);
+    const bucket = this.nats.connect(clock);
+    const random = seededRandom(++this.#seed);
+    const warnings: string[] = [];
+    const membership = new Membership({
+      bucket,
+      link: bucket,
+      self: { name, region: undefined, version: "1.0.0", contract },
+      clock,
+      random: {
+        bytes: (length) => Uint8Array.from({ length }, () => random() * 256),
+        uint32: () => random() * 2 ** 32,
+        unit: random,
+      },
+      logger: createLogger((level, message, fields) => {
+        if (level === "warn") warnings.push(`${message} ${JSON.stringify(fields)}`);
+      }),
+      onJoined: (id) => machine.joined.push(id),
+      onLost: (reason) => {
+        // Nothing counts any more when the node is told.
+        expect(membership.guard).toBeUndefined();
+        machine.lost.push(reason);
+      },
+      onMachines: () => machine.machinesCount++,
+    });
+    const machine: BenchMachine = { membership, bucket, clock, joined: [], lost: [], warnings, machinesCount: 0 };
+    if (isStarted) membership.start();
+    return machine;
+  }
+
+  async pass(durationMs: number): Promise<void> {
+    await untilSettled();
+    for (let passedMs = 0; passedMs < durationMs; passedMs += STEP_MS) {
+      this.clock.advance(STEP_MS);
+      await untilSettled();
+    }
+  }
+}
+
+/** Empty while it is not joined. */
+export function idOf({ membership }: BenchMachine): string {
+  return membership.self?.id ?? "";
+}
