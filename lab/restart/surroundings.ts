@@ -22,7 +22,7 @@ export const DECODED_SONG = "song.mp3";
 export const PACKET_MS = 20;
 /** Two packets that are further apart have a gap between them. */
 const APART_MS_MAX = 2 * PACKET_MS;
-const CONNECT_MS_MAX = 20_000;
+const CONNECT_MS_MAX = 60_000;
 
 /** The last audio packet of a guild, without those of silence. Times by `performance.now()`. */
 export interface HeardPacket {
