@@ -13,6 +13,7 @@ import type { Session } from "../../src/control/sessions/session.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import { NodeState } from "../../src/control/state/node-state.ts";
 import type { Clock } from "../../src/lib/clock.ts";
+import { pause } from "../../src/lib/pause.ts";
 import { type Random, systemRandom } from "../../src/lib/random.ts";
 import { createLogger } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -23,7 +24,14 @@ import { MemoryLinks } from "./memory-links.ts";
 import { createSessions, EMPTY_UPDATE } from "./session-builders.ts";
 import { untilSettled } from "./until-settled.ts";
 
-const CLIENT = { userId: "1", clientName: "bot/1", dialect: V4_PROTOCOL, owner: undefined, account: "address test" };
+/** A client, as the end point knows it. */
+export const CLIENT = {
+  userId: "1",
+  clientName: "bot/1",
+  dialect: V4_PROTOCOL,
+  owner: undefined,
+  account: "address test",
+};
 /** The same client, as it asks for a session of another machine. */
 export const ASKING = { userId: "1", owner: undefined, version: "4" } as const;
 
@@ -64,6 +72,8 @@ interface MachineOptions {
   readonly clock?: Clock;
   /** Of its ids. Default: that of the system. */
   readonly random?: Random;
+  /** How long its next player takes to end. Default: no time. */
+  readonly goodbyeMs?: () => number;
 }
 
 /** A machine with sessions and fake players, in a cluster in memory. */
@@ -76,6 +86,8 @@ export class TestMachine {
   readonly cluster: NodeCluster;
   readonly opened: OpenedCluster;
   readonly lines: string[] = [];
+  /** Those of level "error", with their fields. */
+  readonly errors: { readonly message: string; readonly fields: object }[] = [];
   /** Clients that do not answer a ping. */
   readonly silent = new Set<Session>();
   readonly #world: ClusterWorld;
@@ -87,7 +99,10 @@ export class TestMachine {
     this.#world = world;
     this.name = name;
     this.bucket = bucket;
-    const logger = createLogger((_level, message) => this.lines.push(message));
+    const logger = createLogger((level, message, fields) => {
+      this.lines.push(message);
+      if (level === "error") this.errors.push({ message, fields });
+    });
     const link = world.links.of(bucket, () => this.id);
     const opened: OpenedCluster = {
       bucket,
@@ -115,11 +130,17 @@ export class TestMachine {
       logger,
     });
     this.sessions = createSessions({
-      clock,
+      ...{ clock, random },
       recorder: this.state.recorder,
       onEvent: (event) => this.cluster.onEvent(event),
       createPlayer: (owner) => {
         const player = new FakeSessionPlayer(owner);
+        const goodbyeMs = options.goodbyeMs?.() ?? 0;
+        const destroy = player.destroy.bind(player);
+        player.destroy = () => {
+          if (goodbyeMs > 0 && !player.isDestroyed) player.goodbye = pause(clock, goodbyeMs);
+          return destroy();
+        };
         this.players.push(player);
         return player;
       },
@@ -137,6 +158,13 @@ export class TestMachine {
   }
 
   async start(): Promise<this> {
+    await this.begin();
+    await this.#world.pass(100);
+    return this;
+  }
+
+  /** It joins when time passes. */
+  async begin(): Promise<void> {
     await this.state.restore({
       sessions: this.sessions,
       dialectOf: () => V4_PROTOCOL,
@@ -146,8 +174,6 @@ export class TestMachine {
     });
     void this.state.begin();
     this.cluster.start();
-    await this.#world.pass(100);
-    return this;
   }
 
   /** As the end point does for a new client. */
