@@ -4,7 +4,6 @@
 // Each session has a record that names its owner. It changes hands only by a write that expects the revision last seen, so
 // that of several that want it one gets it.
 
-import { z } from "zod";
 import type { Bucket, BucketChange } from "../../cluster/bucket.ts";
 import type { ClusterStore } from "../../cluster/cluster-store.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
@@ -16,6 +15,7 @@ import type { Logger } from "../../log/log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
+import { type ClaimAnswer, claimAnswer, claimRequest, SESSION_ID } from "./claim-messages.ts";
 import { chosenFor } from "./rendezvous.ts";
 import { ownerKey, ownerValue, readHome, type SessionDirectory, type SessionHome } from "./session-directory.ts";
 import type { AskedSession, AskingClient, SessionHomes } from "./session-homes.ts";
@@ -34,27 +34,6 @@ const CHECK_INTERVAL_MS = 1000;
 const CHECK_DELAY_MS = 20;
 /** Sessions that are taken over at once. */
 const TAKING_MAX = 8;
-/** Whatever else a client says is no id, and no part of a key. */
-const SESSION_ID = /^[a-z0-9]{1,64}$/;
-
-const claimRequest = z.strictObject({
-  sessionId: z.string().regex(SESSION_ID),
-  userId: z.string(),
-  owner: z.string().nullable(),
-  version: z.enum(["3", "4"]),
-});
-
-const claimAnswer = z.discriminatedUnion("kind", [
-  /** It is the caller's from that revision of its owner record on. */
-  z.strictObject({ kind: z.literal("given"), revision: z.int().positive() }),
-  /** Its client is still there, or it is not that client's. */
-  z.strictObject({ kind: z.literal("kept") }),
-  /** It is not there. */
-  z.strictObject({ kind: z.literal("unknown") }),
-]);
-
-type ClaimAnswer = z.infer<typeof claimAnswer>;
-
 interface SessionClaimsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
   readonly store: Pick<ClusterStore, "readSession">;
@@ -63,7 +42,7 @@ interface SessionClaimsOptions {
     Membership,
     "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status"
   >;
-  readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "withResumeKey">;
+  readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget" | "withResumeKey">;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
   readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "remove" | "forgetAll">;
   /** Ends the connection of a session whose client does not answer. */
@@ -123,7 +102,11 @@ export class SessionClaims implements SessionHomes {
     this.#ended.clear();
     this.#left = [];
     this.#options.state.forgetAll();
-    for (const session of this.#options.sessions.all()) session.drop();
+    for (const session of this.#options.sessions.all()) {
+      session.drop();
+      // This machine may get it again, under another id.
+      void this.#start(session.id, () => session.playersGone());
+    }
   }
 
   close(): void {
@@ -143,7 +126,10 @@ export class SessionClaims implements SessionHomes {
   /** A session was opened: one whose id was not reserved, as two clients came at once, is made known now. */
   onOpened(id: string): void {
     if (this.#own.has(id) || this.#reserving.has(id) || this.#moving.has(id)) return;
-    this.#reserve(id).catch((error: unknown) => {
+    const known = this.#reserve(id).then(() => {
+      if (this.#options.sessions.get(id) === undefined) this.onClosed(id);
+    });
+    known.catch((error: unknown) => {
       this.#options.logger.warn("cluster: a session could not be made known, and was ended", { sessionId: id, error });
       this.#options.sessions.get(id)?.drop();
     });
@@ -217,22 +203,24 @@ export class SessionClaims implements SessionHomes {
       const home = await this.#readHome(id);
       if (home === undefined) return;
       if (home.machineId === self.id) {
-        if (this.#isLeftHere(id)) await this.#start(id, () => this.#open(id, home.revision));
-        return;
-      }
-      if (!membership.isAlive(home.machineId)) await this.#start(id, () => this.#take(id, home, "adopted"));
-      else if ((await this.#claim(id, { home, client })) === "over") return;
+        if (this.#moving.has(id)) continue;
+        if (!this.#isLeftHere(id)) return;
+        await this.#start(id, () => this.#take(id, home));
+      } else if (!membership.isAlive(home.machineId)) await this.#start(id, () => this.#take(id, home));
+      else if ((await this.#claim(id, { home, client })) === "kept") return;
+      if (sessions.get(id) !== undefined) return;
       if (clock.now() > endMs) throw away("the machine that has the session does not answer");
       await pause(clock, BRING_RETRY_MS);
     }
   }
 
-  /** `over`: it is here now, or stays where it is. */
+  /** `kept`: it stays where it is. */
   async #claim(
     id: string,
     { home, client }: { readonly home: SessionHome; readonly client: AskingClient },
-  ): Promise<"over" | "again"> {
+  ): Promise<ClaimAnswer["kind"]> {
     const { userId, version, owner } = client;
+    const life = this.#life;
     const request = JSON.stringify({ sessionId: id, userId, owner: owner ?? null, version });
     let answer: ClaimAnswer;
     try {
@@ -241,43 +229,50 @@ export class SessionClaims implements SessionHomes {
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
       this.#options.logger.debug("cluster: a session could not be claimed yet", { sessionId: id, error });
-      return "again";
+      return "unknown";
     }
-    if (answer.kind === "kept") return "over";
-    if (answer.kind === "unknown") return "again";
-    const { revision } = answer;
-    await this.#start(id, () => this.#open(id, revision));
-    this.#counts.taken++;
-    return "over";
+    if (answer.kind === "given") {
+      const { revision } = answer;
+      await this.#start(id, () => this.#open(id, { revision, life }));
+      if (this.#own.has(id)) this.#counts.taken++;
+    }
+    return answer.kind;
   }
 
   /** Another machine's client has come back there. */
   async #onClaim(text: string, from: string): Promise<string> {
     const { sessionId, userId, owner, version } = claimRequest.parse(JSON.parse(text));
+    const { sessions, endSilent } = this.#options;
     await this.#moving.get(sessionId);
-    const session = this.#options.sessions.get(sessionId);
+    const session = sessions.get(sessionId);
     let answer: ClaimAnswer = { kind: "unknown" };
     if (session !== undefined && this.#own.has(sessionId)) {
       const isTheirs =
         session.userId === userId && session.owner === (owner ?? undefined) && session.dialect.version === version;
-      if (isTheirs) await this.#options.endSilent(session);
-      answer = isTheirs && session.isWaiting ? await this.#give(session, from) : { kind: "kept" };
+      if (isTheirs) await endSilent(session);
+      if (isTheirs && session.isWaiting) answer = await this.#give(session, from);
+      // Another has come first, or it has ended.
+      else if (sessions.get(sessionId) === session) answer = { kind: "kept" };
     }
     return JSON.stringify(answer satisfies ClaimAnswer);
   }
 
   async #give(session: Session, to: string): Promise<ClaimAnswer> {
-    const { state, directory, logger } = this.#options;
+    const { membership, state, directory, logger } = this.#options;
     const { id } = session;
+    // Where it is from then on must be known to live, and what is not stored would be lost.
+    const canGive = (): boolean => state.isStoring && membership.peers().some((machine) => machine.id === to);
     let answer: ClaimAnswer = { kind: "unknown" };
     await this.#start(id, async () => {
       const expected = this.#own.get(id);
-      if (expected === undefined || !session.isWaiting) return;
+      if (expected === undefined || !session.isWaiting || !canGive()) return;
+      const life = this.#life;
       state.release(session);
       this.#own.delete(id);
       session.drop();
       // Nothing may sound at two places, and what is stored must be all.
       await Promise.all([session.playersGone(), state.flushed()]);
+      if (life !== this.#life) return;
       if (!state.isStoring) throw away("what is left of the session cannot be stored");
       const revision = await this.#write({ key: ownerKey(id), value: ownerValue(to), expected });
       directory.learn(id, { machineId: to, revision });
@@ -288,21 +283,39 @@ export class SessionClaims implements SessionHomes {
     return answer;
   }
 
-  /** From a machine that has died, or has left it behind. */
-  async #take(id: string, { revision: expected }: SessionHome, kind: "adopted"): Promise<void> {
+  /** From a machine that has died, or from this one, which was to give it away or has got it in vain. */
+  async #take(id: string, { machineId, revision: expected }: SessionHome): Promise<void> {
+    const { directory, state } = this.#options;
     const self = await this.#untilJoined();
-    const revision = await this.#write({ key: ownerKey(id), value: ownerValue(self.id), expected });
-    this.#options.directory.learn(id, { machineId: self.id, revision });
-    await this.#open(id, revision);
-    this.#counts[kind]++;
+    const life = this.#life;
+    const isOwn = machineId === self.id;
+    if (isOwn) {
+      // What was left when it was to be given away is a part of it.
+      await state.flushed();
+      if (!state.isStoring) throw away("what is left of the session cannot be stored");
+    }
+    let revision: number;
+    try {
+      // An earlier write of this machine may be under way: it does not count after this one.
+      revision = await this.#write({ key: ownerKey(id), value: ownerValue(self.id), expected });
+    } catch (error) {
+      if (error instanceof NodeError && error.code === "cluster-conflict") await this.#readHome(id);
+      throw error;
+    }
+    if (life !== this.#life) return;
+    directory.learn(id, { machineId: self.id, revision });
+    await this.#open(id, { revision, life });
+    if (isOwn || !this.#own.has(id)) return;
+    this.#counts.adopted++;
+    this.#options.logger.info("cluster: a session was taken over", { sessionId: id, from: machineId });
   }
 
-  /** It is this machine's since that revision: its records are opened. Without any it has ended. */
-  async #open(id: string, revision: number): Promise<void> {
-    const { store, sessions, state } = this.#options;
-    const life = this.#life;
+  /** It is this machine's since that revision, in that life: its records are opened. Without any it has ended. */
+  async #open(id: string, { revision, life }: { readonly revision: number; readonly life: number }): Promise<void> {
+    const { membership, store, sessions, state } = this.#options;
+    if (this.#isKnownHere(id)) return;
     const records = await store.readSession(id, { key: ownerKey(id), revision });
-    if (life !== this.#life || this.#isClosed) return;
+    if (life !== this.#life || membership.self === undefined || this.#isClosed) return;
     this.#own.set(id, revision);
     state.adopt(records);
     // Its client was not to come back, or there is no memory for it.
@@ -326,7 +339,7 @@ export class SessionClaims implements SessionHomes {
   }
 
   async #takeLeft(): Promise<void> {
-    const { membership, directory, logger } = this.#options;
+    const { membership, directory } = this.#options;
     this.#takingCount++;
     for (let id = this.#left.shift(); id !== undefined && !this.#isClosed; id = this.#left.shift()) {
       const sessionId = id;
@@ -334,25 +347,27 @@ export class SessionClaims implements SessionHomes {
       if (home === undefined) continue;
       const isHere = home.machineId === membership.self?.id;
       if (isHere ? !this.#isLeftHere(id) : membership.isAlive(home.machineId)) continue;
-      await this.#start(id, () =>
-        isHere ? this.#open(sessionId, home.revision) : this.#take(sessionId, home, "adopted"),
-      );
-      if (!isHere && this.#own.has(id))
-        logger.info("cluster: a session was taken over", { sessionId, from: home.machineId });
+      await this.#start(id, () => this.#take(sessionId, home));
     }
     this.#takingCount--;
   }
 
   /** It is said to be here, and is not. */
   #isLeftHere(id: string): boolean {
-    const isKnown = this.#own.has(id) || this.#reserving.has(id) || this.#ended.has(id) || this.#moving.has(id);
-    return !isKnown && this.#options.sessions.get(id) === undefined;
+    return !this.#isKnownHere(id) && !this.#moving.has(id);
+  }
+
+  /** It is here, about to be opened, or has ended here. */
+  #isKnownHere(id: string): boolean {
+    const isKnown = this.#own.has(id) || this.#reserving.has(id) || this.#ended.has(id);
+    return isKnown || this.#options.sessions.get(id) !== undefined;
   }
 
   /** Moves one, after whatever moves it already. What stands in the way now is tried again with the next check. */
   async #start(id: string, move: () => Promise<void>): Promise<void> {
     while (this.#moving.has(id)) await this.#moving.get(id);
     const moving = move()
+      .then(() => this.checkSoon())
       .catch((error: unknown) => {
         const isExpected = error instanceof NodeError && error.fault !== "ourselves";
         const isLate =
@@ -360,10 +375,7 @@ export class SessionClaims implements SessionHomes {
         const level = isExpected || isLate ? "debug" : "error";
         this.#options.logger[level]("cluster: a session could not be moved", { sessionId: id, error });
       })
-      .finally(() => {
-        this.#moving.delete(id);
-        this.checkSoon();
-      });
+      .finally(() => this.#moving.delete(id));
     this.#moving.set(id, moving);
     await moving;
   }
@@ -373,6 +385,7 @@ export class SessionClaims implements SessionHomes {
     const entry = await this.#options.bucket.get(ownerKey(id));
     const home = entry && readHome(entry);
     if (home !== undefined) this.#options.directory.learn(id, home);
+    else this.#options.directory.forget(id, entry?.revision);
     return home;
   }
 

@@ -85,6 +85,12 @@ export class SessionDirectory {
     this.#homes.set(sessionId, home);
   }
 
+  /** It was read elsewhere that there is no such session, since that revision. Undefined: nobody knows since when. */
+  forget(sessionId: string, revision = Number.POSITIVE_INFINITY): void {
+    const known = this.#homes.get(sessionId);
+    if (known !== undefined && known.revision <= revision) this.#homes.delete(sessionId);
+  }
+
   /** The id of a session that a v3 client can resume under that key; one of the last that was stored. */
   withResumeKey(key: string, { userId, owner, version }: AskingClient): string | undefined {
     let found: string | undefined;
@@ -105,9 +111,7 @@ export class SessionDirectory {
       return;
     }
     const home = readHome({ value, revision });
-    const known = this.#homes.get(id);
-    if (known !== undefined && known.revision > revision) return;
-    if (home === undefined) this.#homes.delete(id);
+    if (home === undefined) this.forget(id, revision);
     else this.learn(id, home);
     this.#options.onChanged();
   }
