@@ -4,7 +4,7 @@
 // Each session has a record that names its owner. It changes hands only by a write that expects the revision last seen, so
 // that of several that want it one gets it.
 
-import type { Bucket, BucketChange } from "../../cluster/bucket.ts";
+import type { Bucket } from "../../cluster/bucket.ts";
 import type { ClusterStore } from "../../cluster/cluster-store.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
@@ -16,8 +16,9 @@ import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { type ClaimAnswer, claimAnswer, claimRequest, SESSION_ID } from "./claim-messages.ts";
-import { chosenFor } from "./rendezvous.ts";
-import { ownerKey, ownerValue, readHome, type SessionDirectory, type SessionHome } from "./session-directory.ts";
+import { LeftSessions } from "./left-sessions.ts";
+import { away, OwnerRecords } from "./owner-records.ts";
+import { ownerKey, type SessionDirectory, type SessionHome } from "./session-directory.ts";
 import type { AskedSession, AskingClient, SessionHomes } from "./session-homes.ts";
 
 const CLAIM = "claim";
@@ -26,9 +27,6 @@ const CLAIM_TIMEOUT_MS = 5000;
 /** A client that resumes waits so long for the machine of its session to answer or to be taken for dead. */
 const BRING_MS_MAX = 20_000;
 const BRING_RETRY_MS = 250;
-const WRITE_TIMEOUT_MS = 3000;
-/** A client that comes before the cluster is joined waits so long. */
-const JOIN_WAIT_MS = 3000;
 /** Sessions of other machines are looked through this often, and soon after each change. */
 const CHECK_INTERVAL_MS = 1000;
 const CHECK_DELAY_MS = 20;
@@ -36,13 +34,16 @@ const CHECK_DELAY_MS = 20;
 const TAKING_MAX = 8;
 interface SessionClaimsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession">;
+  readonly store: Pick<ClusterStore, "readSession" | "forgetSession">;
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<
     Membership,
-    "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status"
+    "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status" | "onFenced"
   >;
-  readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget" | "withResumeKey">;
+  readonly directory: Pick<
+    SessionDirectory,
+    "homes" | "machines" | "isComplete" | "learn" | "forget" | "withResumeKey"
+  >;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
   readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "remove" | "forgetAll">;
   /** Ends the connection of a session whose client does not answer. */
@@ -63,17 +64,21 @@ export class SessionClaims implements SessionHomes {
   readonly #moving = new Map<string, Promise<void>>();
   readonly #counts = { adopted: 0, given: 0, taken: 0 };
   /** Left behind, and waiting for their turn to be taken. */
-  #left: string[] = [];
+  readonly #left = new Set<string>();
+  readonly #owners: OwnerRecords;
+  readonly #leftSessions: LeftSessions;
   #takingCount = 0;
   #timer: Timer | undefined;
   #isCheckingSoon = false;
-  #joined: (() => void)[] = [];
   #stopServing: (() => void) | undefined;
   #life = 0;
   #isClosed = false;
 
   constructor(options: SessionClaimsOptions) {
     this.#options = options;
+    this.#owners = new OwnerRecords(options);
+    const isLeftHere = (id: string): boolean => this.#isLeftHere(id);
+    this.#leftSessions = new LeftSessions({ ...options, isLeftHere });
   }
 
   get counts(): Readonly<Record<"adopted" | "given" | "taken", number>> {
@@ -89,7 +94,7 @@ export class SessionClaims implements SessionHomes {
   onJoined(machineId: string): void {
     this.#stopServing?.();
     this.#stopServing = this.#options.link.serve(machineId, CLAIM, (request, from) => this.#onClaim(request, from));
-    for (const resolve of this.#joined.splice(0)) resolve();
+    this.#owners.onJoined();
     this.checkSoon();
   }
 
@@ -100,7 +105,7 @@ export class SessionClaims implements SessionHomes {
     this.#stopServing = undefined;
     this.#own.clear();
     this.#ended.clear();
-    this.#left = [];
+    this.#left.clear();
     this.#options.state.forgetAll();
     for (const session of this.#options.sessions.all()) {
       session.drop();
@@ -156,7 +161,7 @@ export class SessionClaims implements SessionHomes {
     if (!SESSION_ID.test(sessionId)) return undefined;
     await this.#moving.get(sessionId);
     if (this.#options.sessions.get(sessionId) !== undefined) return undefined;
-    const home = this.#options.directory.homes.get(sessionId) ?? (await this.#readHome(sessionId));
+    const home = this.#options.directory.homes.get(sessionId) ?? (await this.#owners.read(sessionId));
     const { self } = this.#options.membership;
     return home === undefined || home.machineId === self?.id ? undefined : home.machineId;
   }
@@ -173,17 +178,17 @@ export class SessionClaims implements SessionHomes {
     this.#timer?.cancel();
     this.#timer = this.#options.clock.after(delayMs, () => {
       this.#isCheckingSoon = false;
-      this.#queueLeft();
       this.#check(CHECK_INTERVAL_MS);
+      this.#queueLeft();
     });
   }
 
   async #reserve(id: string): Promise<string> {
     this.#reserving.add(id);
     try {
-      const self = await this.#untilJoined();
+      const self = await this.#owners.untilJoined();
       const life = this.#life;
-      const revision = await this.#write({ key: ownerKey(id), value: ownerValue(self.id), expected: 0 });
+      const revision = await this.#owners.write(id, self.id, 0);
       if (life !== this.#life) throw away("this machine has just lost its place in the cluster");
       this.#own.set(id, revision);
       this.#options.directory.learn(id, { machineId: self.id, revision });
@@ -199,8 +204,8 @@ export class SessionClaims implements SessionHomes {
     for (;;) {
       await this.#moving.get(id);
       if (sessions.get(id) !== undefined) return;
-      const self = await this.#untilJoined();
-      const home = await this.#readHome(id);
+      const self = await this.#owners.untilJoined();
+      const home = await this.#owners.read(id);
       if (home === undefined) return;
       if (home.machineId === self.id) {
         if (this.#moving.has(id)) continue;
@@ -258,7 +263,7 @@ export class SessionClaims implements SessionHomes {
   }
 
   async #give(session: Session, to: string): Promise<ClaimAnswer> {
-    const { membership, state, directory, logger } = this.#options;
+    const { membership, store, state, directory, logger } = this.#options;
     const { id } = session;
     // Where it is from then on must be known to live, and what is not stored would be lost.
     const canGive = (): boolean => state.isStoring && membership.peers().some((machine) => machine.id === to);
@@ -267,14 +272,16 @@ export class SessionClaims implements SessionHomes {
       const expected = this.#own.get(id);
       if (expected === undefined || !session.isWaiting || !canGive()) return;
       const life = this.#life;
-      state.release(session);
+      const forget = state.release(session);
       this.#own.delete(id);
       session.drop();
       // Nothing may sound at two places, and what is stored must be all.
       await Promise.all([session.playersGone(), state.flushed()]);
       if (life !== this.#life) return;
       if (!state.isStoring) throw away("what is left of the session cannot be stored");
-      const revision = await this.#write({ key: ownerKey(id), value: ownerValue(to), expected });
+      const revision = await this.#owners.write(id, to, expected);
+      forget();
+      store.forgetSession(id);
       directory.learn(id, { machineId: to, revision });
       this.#counts.given++;
       answer = { kind: "given", revision };
@@ -286,7 +293,7 @@ export class SessionClaims implements SessionHomes {
   /** From a machine that has died, or from this one, which was to give it away or has got it in vain. */
   async #take(id: string, { machineId, revision: expected }: SessionHome): Promise<void> {
     const { directory, state } = this.#options;
-    const self = await this.#untilJoined();
+    const self = await this.#owners.untilJoined();
     const life = this.#life;
     const isOwn = machineId === self.id;
     if (isOwn) {
@@ -297,9 +304,9 @@ export class SessionClaims implements SessionHomes {
     let revision: number;
     try {
       // An earlier write of this machine may be under way: it does not count after this one.
-      revision = await this.#write({ key: ownerKey(id), value: ownerValue(self.id), expected });
+      revision = await this.#owners.write(id, self.id, expected);
     } catch (error) {
-      if (error instanceof NodeError && error.code === "cluster-conflict") await this.#readHome(id);
+      if (error instanceof NodeError && error.code === "cluster-conflict") await this.#owners.read(id);
       throw error;
     }
     if (life !== this.#life) return;
@@ -322,32 +329,26 @@ export class SessionClaims implements SessionHomes {
     if (sessions.get(id) === undefined) this.onClosed(id);
   }
 
-  /** Sessions whose owner is dead and that are this machine's turn, and those that were given to it in vain. */
   #queueLeft(): void {
-    const { membership, directory } = this.#options;
-    const { self } = membership;
-    if (self === undefined || !directory.isComplete || !membership.isCaughtUp || membership.isNatsAway) return;
-    for (const id of this.#ended) if (!directory.homes.has(id)) this.#ended.delete(id);
-    const peerIds = membership.peers().map(({ id }) => id);
-    const queued = new Set(this.#left);
-    for (const [id, { machineId }] of directory.homes) {
-      if (queued.has(id) || this.#moving.has(id)) continue;
-      if (machineId === self.id ? !this.#isLeftHere(id) : membership.isAlive(machineId)) continue;
-      if (machineId === self.id || chosenFor(id, peerIds) === self.id) this.#left.push(id);
-    }
-    while (this.#left.length > 0 && this.#takingCount < TAKING_MAX) void this.#takeLeft();
+    const { homes } = this.#options.directory;
+    for (const id of this.#ended) if (!homes.has(id)) this.#ended.delete(id);
+    const { ids, isAll } = this.#leftSessions.find();
+    for (const id of ids) if (!this.#moving.has(id)) this.#left.add(id);
+    if (!isAll) this.checkSoon();
+    while (this.#left.size > 0 && this.#takingCount < TAKING_MAX) void this.#takeLeft();
   }
 
   async #takeLeft(): Promise<void> {
     const { membership, directory } = this.#options;
     this.#takingCount++;
-    for (let id = this.#left.shift(); id !== undefined && !this.#isClosed; id = this.#left.shift()) {
-      const sessionId = id;
+    for (const id of this.#left) {
+      this.#left.delete(id);
       const home = directory.homes.get(id);
       if (home === undefined) continue;
       const isHere = home.machineId === membership.self?.id;
       if (isHere ? !this.#isLeftHere(id) : membership.isAlive(home.machineId)) continue;
-      await this.#start(id, () => this.#take(sessionId, home));
+      await this.#start(id, () => this.#take(id, home));
+      if (this.#isClosed) break;
     }
     this.#takingCount--;
   }
@@ -370,8 +371,7 @@ export class SessionClaims implements SessionHomes {
       .then(() => this.checkSoon())
       .catch((error: unknown) => {
         const isExpected = error instanceof NodeError && error.fault !== "ourselves";
-        const isLate =
-          error instanceof NodeError && (error.code === "cluster-conflict" || error.code === "cluster-fenced");
+        const isLate = error instanceof NodeError && error.code === "cluster-conflict";
         const level = isExpected || isLate ? "debug" : "error";
         this.#options.logger[level]("cluster: a session could not be moved", { sessionId: id, error });
       })
@@ -379,35 +379,4 @@ export class SessionClaims implements SessionHomes {
     this.#moving.set(id, moving);
     await moving;
   }
-
-  async #readHome(id: string): Promise<SessionHome | undefined> {
-    await this.#untilJoined();
-    const entry = await this.#options.bucket.get(ownerKey(id));
-    const home = entry && readHome(entry);
-    if (home !== undefined) this.#options.directory.learn(id, home);
-    else this.#options.directory.forget(id, entry?.revision);
-    return home;
-  }
-
-  async #write(change: BucketChange): Promise<number> {
-    const { guard } = this.#options.membership;
-    if (guard === undefined) throw away("this machine is not part of it");
-    const [revision] = await this.#options.bucket.write([change], { guard, timeoutMs: WRITE_TIMEOUT_MS });
-    if (revision === undefined) throw new Error("a write has no revision");
-    return revision;
-  }
-
-  async #untilJoined(): Promise<{ readonly id: string }> {
-    const { membership, clock } = this.#options;
-    if (membership.self === undefined) {
-      await Promise.race([new Promise<void>((resolve) => this.#joined.push(resolve)), pause(clock, JOIN_WAIT_MS)]);
-    }
-    const { self, status } = membership;
-    if (self !== undefined && !membership.isNatsAway) return self;
-    throw away("reason" in status ? status.reason : "this machine is not part of it");
-  }
-}
-
-function away(reason: string): NodeError {
-  return new NodeError("cluster-away", `the other machines of the cluster cannot be reached: ${reason}`);
 }

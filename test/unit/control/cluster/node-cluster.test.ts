@@ -4,10 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { DEAD_MS, LEASE_MS } from "../../../../src/cluster/lease-times.ts";
 import { FormerLife } from "../../../../src/control/cluster/former-life.ts";
+import type { Session } from "../../../../src/control/sessions/session.ts";
+import { NodeError } from "../../../../src/errors.ts";
 import { silentLogger } from "../../../../src/log/log.ts";
 import { createTrack } from "../../../../src/track/track.ts";
-import { ASKING, ClusterWorld, playerOf, TestMachine } from "../../../support/clustered-machine.ts";
+import { ASKING, CLIENT, ClusterWorld, playerOf, TestMachine } from "../../../support/clustered-machine.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
+import { untilSettled } from "../../../support/until-settled.ts";
 
 const SONG = createTrack(
   {
@@ -139,6 +142,106 @@ describe("a session of another machine", () => {
   });
 });
 
+describe("a session that moves", () => {
+  /** A session on `a` whose client is away. */
+  async function waiting(a: TestMachine): Promise<Session> {
+    const socket = new FakeSocket();
+    const session = await a.openLasting(socket);
+    session.socketClosed(socket);
+    await world.pass(100);
+    return session;
+  }
+
+  function slow(machine: TestMachine, requestMs: number): void {
+    machine.bucket.transit = () => ({ requestMs, answerMs: 1 });
+  }
+
+  test("is opened once where it is noticed before the answer to the claim comes", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b").start();
+    const session = await waiting(a);
+    slow(a, 300);
+
+    const brought = await b.bring(session.id);
+    brought?.destroy();
+    await world.pass(1000);
+
+    expect(brought).toBeDefined();
+    expect(b.errors).toEqual([]);
+    expect(b.sessions.all()).toEqual([]);
+  });
+
+  test("is at one machine, though it is given by a write that comes late", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b").start();
+    const session = await waiting(a);
+    const { write } = a.bucket;
+    let lateWrite = (): void => undefined;
+    a.bucket.write = async (changes, options) => {
+      if (changes[0]?.key !== `owner/${session.id}`) return await write.call(a.bucket, changes, options);
+      a.bucket.write = write;
+      lateWrite = () => void write.call(a.bucket, changes, options).catch(() => undefined);
+      throw new NodeError("cluster-away", "no answer");
+    };
+    const client = b.cluster.bring({ sessionId: session.id }, ASKING);
+    client?.catch(() => undefined);
+    await untilSettled();
+    b.kill();
+    await world.pass(2000);
+    b.bucket.restore();
+
+    lateWrite();
+    await world.pass(5000);
+
+    const homes = [a, b].filter(({ sessions }) => sessions.get(session.id) !== undefined);
+    expect(homes).toHaveLength(1);
+    expect([...a.players, ...b.players].filter(({ isDestroyed }) => !isDestroyed)).toHaveLength(1);
+    expect(world.nats.value(`owner/${session.id}`)).toContain(homes[0]?.id);
+  });
+
+  test("stays where it is when what is left of it cannot be stored", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b").start();
+    const session = await waiting(a);
+    const { write } = a.bucket;
+    a.bucket.write = async (changes, options) => {
+      if (changes.some(({ key }) => key.startsWith("player/"))) throw new NodeError("state-full", "no room");
+      return await write.call(a.bucket, changes, options);
+    };
+    playerOf(session).intent = { ...playerOf(session).intent, volume: 55 };
+    playerOf(session).onChanged();
+    await world.pass(100);
+
+    await expect(world.within(Promise.resolve(b.bring(session.id)), 60_000)).rejects.toThrow("does not answer");
+
+    expect(a.sessions.get(session.id)).toBe(session);
+    expect(playerOf(session).intent.volume).toBe(55);
+  });
+
+  test("is given to no machine that is not known to live", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const stranger = new TestMachine(world, "b");
+    const session = await waiting(a);
+    const request = JSON.stringify({ sessionId: session.id, ...ASKING, owner: null });
+
+    const answer = await world.within(stranger.opened.link.call(a.id, "claim", request, { timeoutMs: 5000 }));
+
+    expect(JSON.parse(answer)).toEqual({ kind: "unknown" });
+    expect(session.isWaiting).toBe(true);
+  });
+
+  test("counts no longer as what its former machine has stored", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b").start();
+    const session = await waiting(a);
+    expect(a.opened.store.recordCount).toBeGreaterThan(0);
+
+    await b.bring(session.id);
+
+    expect(a.opened.store.recordCount).toBe(0);
+  });
+});
+
 describe("sessions of a machine that dies", () => {
   test("are taken over by the others, each by one", async () => {
     const a = await new TestMachine(world, "a").start();
@@ -245,6 +348,30 @@ describe("a machine that is cut off", () => {
     expect(a.cluster.lives).toBe(1);
   });
 
+  test("has them again only when their players have ended, and keeps them then", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const session = await a.openLasting();
+    const [player] = a.players;
+    let leave = (): void => undefined;
+    if (player !== undefined) {
+      player.goodbye = new Promise((resolve) => {
+        leave = resolve;
+      });
+    }
+    a.bucket.cut();
+    await world.pass(LEASE_MS + 1000);
+    a.bucket.restore();
+    await world.pass(2000);
+    expect(a.id).not.toBe("nobody");
+    expect(a.sessions.all()).toEqual([]);
+
+    leave();
+    await world.pass(2000);
+
+    expect(a.sessions.get(session.id)?.isWaiting).toBe(true);
+    expect(world.nats.value(`owner/${session.id}`)).toContain(a.id);
+  });
+
   test("writes nothing of its sessions once they are another's", async () => {
     const a = await new TestMachine(world, "a").start();
     const b = await new TestMachine(world, "b").start();
@@ -299,6 +426,18 @@ describe("a session that ends", () => {
       ({ key, value }) => key.includes(session.id) && value !== undefined,
     );
     expect(left).toEqual([]);
+  });
+
+  test("leaves no record when it was not known to all yet", async () => {
+    const a = await new TestMachine(world, "a").start();
+    a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    const session = a.sessions.open(new FakeSocket(), CLIENT);
+    session.destroy();
+
+    await world.pass(2000);
+
+    expect(world.nats.records.has(`owner/${session.id}`)).toBe(true);
+    expect(world.nats.value(`owner/${session.id}`)).toBeUndefined();
   });
 
   test("is not opened again while its records are being removed", async () => {
