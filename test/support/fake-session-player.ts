@@ -10,6 +10,7 @@ import type { SessionPlayer } from "../../src/control/sessions/session-player.ts
 
 export class FakeSessionPlayer implements SessionPlayer {
   readonly guildId: string;
+  readonly sessionId: string;
   readonly sink: EventSink;
   readonly updates: PlayerUpdate[] = [];
   /** Given to `restore`, or by the test. */
@@ -23,12 +24,15 @@ export class FakeSessionPlayer implements SessionPlayer {
   /** The result of updates. */
   outcome: Promise<void> = Promise.resolve();
   isDestroyed = false;
+  /** Destroyed, and its goodbye is over. */
+  isGone = false;
   frames: FrameMinute | undefined;
   /** Awaited by `destroy`. */
   goodbye: Promise<void> = Promise.resolve();
 
-  constructor({ guildId, sink, isHeld = false, onChanged = () => undefined }: PlayerOwner) {
+  constructor({ guildId, sessionId, sink, isHeld = false, onChanged = () => undefined }: PlayerOwner) {
     this.guildId = guildId;
+    this.sessionId = sessionId;
     this.sink = sink;
     this.isHeld = isHeld;
     this.onChanged = onChanged;
@@ -103,6 +107,7 @@ export class FakeSessionPlayer implements SessionPlayer {
   async destroy(): Promise<void> {
     this.isDestroyed = true;
     await this.goodbye;
+    this.isGone = true;
   }
 
   /** Sends an event that differs from all others by its threshold. */

@@ -121,7 +121,7 @@ export class MemoryNats {
 /** The client of one machine: its bucket, and what it needs of the link. */
 export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onStatus" | "isQuorumRefused"> {
   readonly #nats: MemoryNats;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #listeners = new Set<(status: LinkStatus) => void>();
   readonly #watches = new Set<BucketWatch>();
   /** Drawn for each message; those of one direction arrive in order. */
@@ -143,7 +143,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
 
   constructor(nats: MemoryNats, clock: Clock) {
     this.#nats = nats;
-    this.#clock = clock;
+    this.clock = clock;
   }
 
   /**
@@ -165,7 +165,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
   disconnect(): void {
     this.#connection++;
     if (this.status.kind === "connected") {
-      this.#setStatus({ kind: "disconnected", reason: "no server answers", sinceEpochMs: this.#clock.epochMs() });
+      this.#setStatus({ kind: "disconnected", reason: "no server answers", sinceEpochMs: this.clock.epochMs() });
     }
   }
 
@@ -210,6 +210,16 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
     return () => this.#watches.delete(watch);
   }
 
+  /** What is sent by way of the servers arrives there after some time, unless there is no way to them. */
+  say(arrive: () => void): void {
+    if (!this.#isCut) this.#after(this.transit().requestMs, arrive, this.#nats.clock);
+  }
+
+  /** What the servers pass on arrives here after some time, unless there is no way from them. */
+  hear(arrive: () => void): void {
+    if (!this.#isCut && !this.#nats.isAway) this.#after(this.transit().answerMs, arrive);
+  }
+
   /** Of the servers: records have changed. */
   publish(entries: readonly BucketEntry[]): void {
     for (const watch of this.#watches) {
@@ -243,7 +253,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
   async #within<T>(timeoutMs: number, apply: () => T, { isWrite = false } = {}): Promise<T> {
     if (this.status.kind === "disconnected") throw new NodeError("cluster-away", this.status.reason);
     return await new Promise<T>((resolve, reject) => {
-      const timer = this.#clock.after(timeoutMs, () => reject(new NodeError("cluster-away", "no answer")));
+      const timer = this.clock.after(timeoutMs, () => reject(new NodeError("cluster-away", "no answer")));
       const request = async (): Promise<void> => {
         try {
           resolve(await this.#ask(apply, { isWrite }));
@@ -266,7 +276,7 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
         else if (isAlwaysReceived) this.#after(this.transit().answerMs, () => settle(outcome, resolve, reject));
         else this.#answer(() => settle(outcome, resolve, reject));
       };
-      const now = this.#clock.now();
+      const now = this.clock.now();
       this.#lastRequestMs = Math.max(this.#lastRequestMs, now + this.transit().requestMs);
       const arrive = (): void => (isAlwaysReceived ? carryOut() : this.#nats.receive(carryOut));
       if (this.#lastRequestMs <= now) arrive();
@@ -278,16 +288,16 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
   #answer(arrive: () => void): void {
     if (this.#isCut) return;
     const connection = this.#connection;
-    const now = this.#clock.now();
+    const now = this.clock.now();
     this.#lastAnswerMs = Math.max(this.#lastAnswerMs, now + this.transit().answerMs);
     this.#after(this.#lastAnswerMs - now, () => {
       if (connection === this.#connection) arrive();
     });
   }
 
-  #after(delayMs: number, arrive: () => void): void {
+  #after(delayMs: number, arrive: () => void, clock = this.clock): void {
     if (delayMs <= 0) void Promise.resolve().then(arrive);
-    else this.#clock.after(delayMs, arrive);
+    else clock.after(delayMs, arrive);
   }
 }
 

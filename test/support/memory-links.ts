@@ -1,13 +1,18 @@
 // The calls between machines of a test, without NATS: each machine has a link of its bucket, and what it serves is called
-// by the others within a promise.
+// by the others, as far as both reach NATS. Calls take as long as what they ask of the bucket.
 
 import type { CallHandler, LinkStatus, MachineLink } from "../../src/cluster/machine-link.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { MemoryBucket } from "./memory-bucket.ts";
 
+interface Served {
+  readonly handler: CallHandler;
+  readonly bucket: MemoryBucket;
+}
+
 /** What all machines serve, by machine and kind. */
 export class MemoryLinks {
-  readonly handlers = new Map<string, CallHandler>();
+  readonly handlers = new Map<string, Served>();
 
   /** The link of a machine, which calls under the id that `id` gives then. */
   of(bucket: MemoryBucket, id: () => string): MachineLink {
@@ -18,17 +23,45 @@ export class MemoryLinks {
       },
       onStatus: (listener) => bucket.onStatus(listener),
       isQuorumRefused: () => bucket.isQuorumRefused(),
-      call: async (machineId, kind, request) => {
+      call: async (machineId, kind, request, { timeoutMs }) => {
         if (bucket.status.kind === "disconnected") throw new NodeError("cluster-away", bucket.status.reason);
-        const handler = handlers.get(`${machineId} ${kind}`);
-        if (handler === undefined) throw new NodeError("machine-gone", "nobody listens there");
-        return await handler(request, id());
+        const served = handlers.get(`${machineId} ${kind}`);
+        if (served === undefined) throw new NodeError("machine-gone", "nobody listens there");
+        return await answerOf({ asking: bucket, served, request, from: id(), timeoutMs });
       },
       serve: (machineId, kind, handler) => {
-        handlers.set(`${machineId} ${kind}`, handler);
+        handlers.set(`${machineId} ${kind}`, { handler, bucket });
         return () => handlers.delete(`${machineId} ${kind}`);
       },
       close: async () => undefined,
     };
   }
+}
+
+interface Call {
+  readonly asking: MemoryBucket;
+  readonly served: Served;
+  readonly request: string;
+  readonly from: string;
+  readonly timeoutMs: number;
+}
+
+async function answerOf({ asking, served, request, from, timeoutMs }: Call): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    const timer = asking.clock.after(timeoutMs, () => reject(new NodeError("cluster-away", "no answer")));
+    const settle = (end: () => void): void => {
+      asking.hear(() => {
+        timer.cancel();
+        end();
+      });
+    };
+    asking.say(() =>
+      served.bucket.hear(() => {
+        served.handler(request, from).then(
+          (answer) => served.bucket.say(() => settle(() => resolve(answer))),
+          (error: unknown) => served.bucket.say(() => settle(() => reject(error))),
+        );
+      }),
+    );
+  });
 }

@@ -20,13 +20,13 @@ export const EMPTY_UPDATE: PlayerUpdate = {
 };
 
 type CreateSessionsOptions = Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened" | "onEvent" | "recorder"> &
-  Partial<Pick<SessionsOptions, "limitsOf">>;
+  Partial<Pick<SessionsOptions, "limitsOf" | "random">>;
 
 export function createSessions(options: CreateSessionsOptions): Sessions {
   return new Sessions({
     limitsOf: () => UNLIMITED,
-    ...options,
     random: systemRandom,
+    ...options,
     logger: silentLogger,
     readNodeStats: () => ({
       uptime: 5,

@@ -194,8 +194,8 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
 
   report(): ClusterReport {
     const { self, status, machines } = this.#options.opened.membership;
-    let sessionsElsewhere = 0;
-    for (const { machineId } of this.#directory.homes.values()) if (machineId !== self?.id) sessionsElsewhere++;
+    const { homes, machines: owners } = this.#directory;
+    const sessionsElsewhere = homes.size - (owners.get(self?.id ?? "")?.size ?? 0);
     return {
       status,
       machine: self,

@@ -4,8 +4,7 @@
 // Each session has a record that names its owner. It changes hands only by a write that expects the revision last seen, so
 // that of several that want it one gets it.
 
-import { z } from "zod";
-import type { Bucket, BucketChange } from "../../cluster/bucket.ts";
+import type { Bucket } from "../../cluster/bucket.ts";
 import type { ClusterStore } from "../../cluster/cluster-store.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
@@ -16,8 +15,10 @@ import type { Logger } from "../../log/log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
-import { chosenFor } from "./rendezvous.ts";
-import { ownerKey, ownerValue, readHome, type SessionDirectory, type SessionHome } from "./session-directory.ts";
+import { type ClaimAnswer, claimAnswer, claimRequest, SESSION_ID } from "./claim-messages.ts";
+import { LeftSessions } from "./left-sessions.ts";
+import { away, OwnerRecords } from "./owner-records.ts";
+import { ownerKey, type SessionDirectory, type SessionHome } from "./session-directory.ts";
 import type { AskedSession, AskingClient, SessionHomes } from "./session-homes.ts";
 
 const CLAIM = "claim";
@@ -26,44 +27,23 @@ const CLAIM_TIMEOUT_MS = 5000;
 /** A client that resumes waits so long for the machine of its session to answer or to be taken for dead. */
 const BRING_MS_MAX = 25_000;
 const BRING_RETRY_MS = 250;
-const WRITE_TIMEOUT_MS = 3000;
-/** A client that comes before the cluster is joined waits so long. */
-const JOIN_WAIT_MS = 3000;
 /** Sessions of other machines are looked through this often, and soon after each change. */
 const CHECK_INTERVAL_MS = 1000;
 const CHECK_DELAY_MS = 20;
 /** Sessions that are taken over at once. */
 const TAKING_MAX = 8;
-/** Whatever else a client says is no id, and no part of a key. */
-const SESSION_ID = /^[a-z0-9]{1,64}$/;
-
-const claimRequest = z.strictObject({
-  sessionId: z.string().regex(SESSION_ID),
-  userId: z.string(),
-  owner: z.string().nullable(),
-  version: z.enum(["3", "4"]),
-});
-
-const claimAnswer = z.discriminatedUnion("kind", [
-  /** It is the caller's from that revision of its owner record on. */
-  z.strictObject({ kind: z.literal("given"), revision: z.int().positive() }),
-  /** Its client is still there, or it is not that client's. */
-  z.strictObject({ kind: z.literal("kept") }),
-  /** It is not there. */
-  z.strictObject({ kind: z.literal("unknown") }),
-]);
-
-type ClaimAnswer = z.infer<typeof claimAnswer>;
-
 interface SessionClaimsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession">;
+  readonly store: Pick<ClusterStore, "readSession" | "forgetSession">;
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<
     Membership,
-    "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status"
+    "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status" | "onFenced"
   >;
-  readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "withResumeKey">;
+  readonly directory: Pick<
+    SessionDirectory,
+    "homes" | "machines" | "isComplete" | "learn" | "forget" | "withResumeKey"
+  >;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
   readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "remove" | "forgetAll">;
   /** Ends the connection of a session whose client does not answer. */
@@ -84,17 +64,21 @@ export class SessionClaims implements SessionHomes {
   readonly #moving = new Map<string, Promise<void>>();
   readonly #counts = { adopted: 0, given: 0, taken: 0 };
   /** Left behind, and waiting for their turn to be taken. */
-  #left: string[] = [];
+  readonly #left = new Set<string>();
+  readonly #owners: OwnerRecords;
+  readonly #leftSessions: LeftSessions;
   #takingCount = 0;
   #timer: Timer | undefined;
   #isCheckingSoon = false;
-  #joined: (() => void)[] = [];
   #stopServing: (() => void) | undefined;
   #life = 0;
   #isClosed = false;
 
   constructor(options: SessionClaimsOptions) {
     this.#options = options;
+    this.#owners = new OwnerRecords(options);
+    const isLeftHere = (id: string): boolean => this.#isLeftHere(id);
+    this.#leftSessions = new LeftSessions({ ...options, isLeftHere });
   }
 
   get counts(): Readonly<Record<"adopted" | "given" | "taken", number>> {
@@ -110,7 +94,7 @@ export class SessionClaims implements SessionHomes {
   onJoined(machineId: string): void {
     this.#stopServing?.();
     this.#stopServing = this.#options.link.serve(machineId, CLAIM, (request, from) => this.#onClaim(request, from));
-    for (const resolve of this.#joined.splice(0)) resolve();
+    this.#owners.onJoined();
     this.checkSoon();
   }
 
@@ -121,9 +105,13 @@ export class SessionClaims implements SessionHomes {
     this.#stopServing = undefined;
     this.#own.clear();
     this.#ended.clear();
-    this.#left = [];
+    this.#left.clear();
     this.#options.state.forgetAll();
-    for (const session of this.#options.sessions.all()) session.drop();
+    for (const session of this.#options.sessions.all()) {
+      session.drop();
+      // This machine may get it again, under another id.
+      void this.#start(session.id, () => session.playersGone());
+    }
   }
 
   close(): void {
@@ -143,7 +131,10 @@ export class SessionClaims implements SessionHomes {
   /** A session was opened: one whose id was not reserved, as two clients came at once, is made known now. */
   onOpened(id: string): void {
     if (this.#own.has(id) || this.#reserving.has(id) || this.#moving.has(id)) return;
-    this.#reserve(id).catch((error: unknown) => {
+    const known = this.#reserve(id).then(() => {
+      if (this.#options.sessions.get(id) === undefined) this.onClosed(id);
+    });
+    known.catch((error: unknown) => {
       this.#options.logger.warn("cluster: a session could not be made known, and was ended", { sessionId: id, error });
       this.#options.sessions.get(id)?.drop();
     });
@@ -170,7 +161,7 @@ export class SessionClaims implements SessionHomes {
     if (!SESSION_ID.test(sessionId)) return undefined;
     await this.#moving.get(sessionId);
     if (this.#options.sessions.get(sessionId) !== undefined) return undefined;
-    const home = this.#options.directory.homes.get(sessionId) ?? (await this.#readHome(sessionId));
+    const home = this.#options.directory.homes.get(sessionId) ?? (await this.#owners.read(sessionId));
     const { self } = this.#options.membership;
     return home === undefined || home.machineId === self?.id ? undefined : home.machineId;
   }
@@ -187,17 +178,17 @@ export class SessionClaims implements SessionHomes {
     this.#timer?.cancel();
     this.#timer = this.#options.clock.after(delayMs, () => {
       this.#isCheckingSoon = false;
-      this.#queueLeft();
       this.#check(CHECK_INTERVAL_MS);
+      this.#queueLeft();
     });
   }
 
   async #reserve(id: string): Promise<string> {
     this.#reserving.add(id);
     try {
-      const self = await this.#untilJoined();
+      const self = await this.#owners.untilJoined();
       const life = this.#life;
-      const revision = await this.#write({ key: ownerKey(id), value: ownerValue(self.id), expected: 0 });
+      const revision = await this.#owners.write(id, self.id, 0);
       if (life !== this.#life) throw away("this machine has just lost its place in the cluster");
       this.#own.set(id, revision);
       this.#options.directory.learn(id, { machineId: self.id, revision });
@@ -213,26 +204,28 @@ export class SessionClaims implements SessionHomes {
     for (;;) {
       await this.#moving.get(id);
       if (sessions.get(id) !== undefined) return;
-      const self = await this.#untilJoined();
-      const home = await this.#readHome(id);
+      const self = await this.#owners.untilJoined();
+      const home = await this.#owners.read(id);
       if (home === undefined) return;
       if (home.machineId === self.id) {
-        if (this.#isLeftHere(id)) await this.#start(id, () => this.#open(id, home.revision));
-        return;
-      }
-      if (!membership.isAlive(home.machineId)) await this.#start(id, () => this.#take(id, home, "adopted"));
-      else if ((await this.#claim(id, { home, client })) === "over") return;
+        if (this.#moving.has(id)) continue;
+        if (!this.#isLeftHere(id)) return;
+        await this.#start(id, () => this.#take(id, home));
+      } else if (!membership.isAlive(home.machineId)) await this.#start(id, () => this.#take(id, home));
+      else if ((await this.#claim(id, { home, client })) === "kept") return;
+      if (sessions.get(id) !== undefined) return;
       if (clock.now() > endMs) throw away("the machine that has the session does not answer");
       await pause(clock, BRING_RETRY_MS);
     }
   }
 
-  /** `over`: it is here now, or stays where it is. */
+  /** `kept`: it stays where it is. */
   async #claim(
     id: string,
     { home, client }: { readonly home: SessionHome; readonly client: AskingClient },
-  ): Promise<"over" | "again"> {
+  ): Promise<ClaimAnswer["kind"]> {
     const { userId, version, owner } = client;
+    const life = this.#life;
     const request = JSON.stringify({ sessionId: id, userId, owner: owner ?? null, version });
     let answer: ClaimAnswer;
     try {
@@ -241,45 +234,54 @@ export class SessionClaims implements SessionHomes {
     } catch (error) {
       if (!(error instanceof NodeError)) throw error;
       this.#options.logger.debug("cluster: a session could not be claimed yet", { sessionId: id, error });
-      return "again";
+      return "unknown";
     }
-    if (answer.kind === "kept") return "over";
-    if (answer.kind === "unknown") return "again";
-    const { revision } = answer;
-    await this.#start(id, () => this.#open(id, revision));
-    this.#counts.taken++;
-    return "over";
+    if (answer.kind === "given") {
+      const { revision } = answer;
+      await this.#start(id, () => this.#open(id, { revision, life }));
+      if (this.#own.has(id)) this.#counts.taken++;
+    }
+    return answer.kind;
   }
 
   /** Another machine's client has come back there. */
   async #onClaim(text: string, from: string): Promise<string> {
     const { sessionId, userId, owner, version } = claimRequest.parse(JSON.parse(text));
+    const { sessions, endSilent } = this.#options;
     await this.#moving.get(sessionId);
-    const session = this.#options.sessions.get(sessionId);
+    const session = sessions.get(sessionId);
     let answer: ClaimAnswer = { kind: "unknown" };
     if (session !== undefined && this.#own.has(sessionId)) {
       const isTheirs =
         session.userId === userId && session.owner === (owner ?? undefined) && session.dialect.version === version;
-      if (isTheirs) await this.#options.endSilent(session);
-      answer = isTheirs && session.isWaiting ? await this.#give(session, from) : { kind: "kept" };
+      if (isTheirs) await endSilent(session);
+      if (isTheirs && session.isWaiting) answer = await this.#give(session, from);
+      // Another has come first, or it has ended.
+      else if (sessions.get(sessionId) === session) answer = { kind: "kept" };
     }
     return JSON.stringify(answer satisfies ClaimAnswer);
   }
 
   async #give(session: Session, to: string): Promise<ClaimAnswer> {
-    const { state, directory, logger } = this.#options;
+    const { membership, store, state, directory, logger } = this.#options;
     const { id } = session;
+    // Where it is from then on must be known to live, and what is not stored would be lost.
+    const canGive = (): boolean => state.isStoring && membership.peers().some((machine) => machine.id === to);
     let answer: ClaimAnswer = { kind: "unknown" };
     await this.#start(id, async () => {
       const expected = this.#own.get(id);
-      if (expected === undefined || !session.isWaiting) return;
-      state.release(session);
+      if (expected === undefined || !session.isWaiting || !canGive()) return;
+      const life = this.#life;
+      const forget = state.release(session);
       this.#own.delete(id);
       session.drop();
       // Nothing may sound at two places, and what is stored must be all.
       await Promise.all([session.playersGone(), state.flushed()]);
+      if (life !== this.#life) return;
       if (!state.isStoring) throw away("what is left of the session cannot be stored");
-      const revision = await this.#write({ key: ownerKey(id), value: ownerValue(to), expected });
+      const revision = await this.#owners.write(id, to, expected);
+      forget();
+      store.forgetSession(id);
       directory.learn(id, { machineId: to, revision });
       this.#counts.given++;
       answer = { kind: "given", revision };
@@ -288,113 +290,93 @@ export class SessionClaims implements SessionHomes {
     return answer;
   }
 
-  /** From a machine that has died, or has left it behind. */
-  async #take(id: string, { revision: expected }: SessionHome, kind: "adopted"): Promise<void> {
-    const self = await this.#untilJoined();
-    const revision = await this.#write({ key: ownerKey(id), value: ownerValue(self.id), expected });
-    this.#options.directory.learn(id, { machineId: self.id, revision });
-    await this.#open(id, revision);
-    this.#counts[kind]++;
+  /** From a machine that has died, or from this one, which was to give it away or has got it in vain. */
+  async #take(id: string, { machineId, revision: expected }: SessionHome): Promise<void> {
+    const { directory, state } = this.#options;
+    const self = await this.#owners.untilJoined();
+    const life = this.#life;
+    const isOwn = machineId === self.id;
+    if (isOwn) {
+      // What was left when it was to be given away is a part of it.
+      await state.flushed();
+      if (!state.isStoring) throw away("what is left of the session cannot be stored");
+    }
+    let revision: number;
+    try {
+      // An earlier write of this machine may be under way: it does not count after this one.
+      revision = await this.#owners.write(id, self.id, expected);
+    } catch (error) {
+      if (error instanceof NodeError && error.code === "cluster-conflict") await this.#owners.read(id);
+      throw error;
+    }
+    if (life !== this.#life) return;
+    directory.learn(id, { machineId: self.id, revision });
+    await this.#open(id, { revision, life });
+    if (isOwn || !this.#own.has(id)) return;
+    this.#counts.adopted++;
+    this.#options.logger.info("cluster: a session was taken over", { sessionId: id, from: machineId });
   }
 
-  /** It is this machine's since that revision: its records are opened. Without any it has ended. */
-  async #open(id: string, revision: number): Promise<void> {
-    const { store, sessions, state } = this.#options;
-    const life = this.#life;
+  /** It is this machine's since that revision, in that life: its records are opened. Without any it has ended. */
+  async #open(id: string, { revision, life }: { readonly revision: number; readonly life: number }): Promise<void> {
+    const { membership, store, sessions, state } = this.#options;
+    if (this.#isKnownHere(id)) return;
     const records = await store.readSession(id, { key: ownerKey(id), revision });
-    if (life !== this.#life || this.#isClosed) return;
+    if (life !== this.#life || membership.self === undefined || this.#isClosed) return;
     this.#own.set(id, revision);
     state.adopt(records);
     // Its client was not to come back, or there is no memory for it.
     if (sessions.get(id) === undefined) this.onClosed(id);
   }
 
-  /** Sessions whose owner is dead and that are this machine's turn, and those that were given to it in vain. */
   #queueLeft(): void {
-    const { membership, directory } = this.#options;
-    const { self } = membership;
-    if (self === undefined || !directory.isComplete || !membership.isCaughtUp || membership.isNatsAway) return;
-    for (const id of this.#ended) if (!directory.homes.has(id)) this.#ended.delete(id);
-    const peerIds = membership.peers().map(({ id }) => id);
-    const queued = new Set(this.#left);
-    for (const [id, { machineId }] of directory.homes) {
-      if (queued.has(id) || this.#moving.has(id)) continue;
-      if (machineId === self.id ? !this.#isLeftHere(id) : membership.isAlive(machineId)) continue;
-      if (machineId === self.id || chosenFor(id, peerIds) === self.id) this.#left.push(id);
-    }
-    while (this.#left.length > 0 && this.#takingCount < TAKING_MAX) void this.#takeLeft();
+    const { homes } = this.#options.directory;
+    for (const id of this.#ended) if (!homes.has(id)) this.#ended.delete(id);
+    const { ids, isAll } = this.#leftSessions.find();
+    for (const id of ids) if (!this.#moving.has(id)) this.#left.add(id);
+    if (!isAll) this.checkSoon();
+    while (this.#left.size > 0 && this.#takingCount < TAKING_MAX) void this.#takeLeft();
   }
 
   async #takeLeft(): Promise<void> {
-    const { membership, directory, logger } = this.#options;
+    const { membership, directory } = this.#options;
     this.#takingCount++;
-    for (let id = this.#left.shift(); id !== undefined && !this.#isClosed; id = this.#left.shift()) {
-      const sessionId = id;
+    for (const id of this.#left) {
+      this.#left.delete(id);
       const home = directory.homes.get(id);
       if (home === undefined) continue;
       const isHere = home.machineId === membership.self?.id;
       if (isHere ? !this.#isLeftHere(id) : membership.isAlive(home.machineId)) continue;
-      await this.#start(id, () =>
-        isHere ? this.#open(sessionId, home.revision) : this.#take(sessionId, home, "adopted"),
-      );
-      if (!isHere && this.#own.has(id))
-        logger.info("cluster: a session was taken over", { sessionId, from: home.machineId });
+      await this.#start(id, () => this.#take(id, home));
+      if (this.#isClosed) break;
     }
     this.#takingCount--;
   }
 
   /** It is said to be here, and is not. */
   #isLeftHere(id: string): boolean {
-    const isKnown = this.#own.has(id) || this.#reserving.has(id) || this.#ended.has(id) || this.#moving.has(id);
-    return !isKnown && this.#options.sessions.get(id) === undefined;
+    return !this.#isKnownHere(id) && !this.#moving.has(id);
+  }
+
+  /** It is here, about to be opened, or has ended here. */
+  #isKnownHere(id: string): boolean {
+    const isKnown = this.#own.has(id) || this.#reserving.has(id) || this.#ended.has(id);
+    return isKnown || this.#options.sessions.get(id) !== undefined;
   }
 
   /** Moves one, after whatever moves it already. What stands in the way now is tried again with the next check. */
   async #start(id: string, move: () => Promise<void>): Promise<void> {
     while (this.#moving.has(id)) await this.#moving.get(id);
     const moving = move()
+      .then(() => this.checkSoon())
       .catch((error: unknown) => {
         const isExpected = error instanceof NodeError && error.fault !== "ourselves";
-        const isLate =
-          error instanceof NodeError && (error.code === "cluster-conflict" || error.code === "cluster-fenced");
+        const isLate = error instanceof NodeError && error.code === "cluster-conflict";
         const level = isExpected || isLate ? "debug" : "error";
         this.#options.logger[level]("cluster: a session could not be moved", { sessionId: id, error });
       })
-      .finally(() => {
-        this.#moving.delete(id);
-        this.checkSoon();
-      });
+      .finally(() => this.#moving.delete(id));
     this.#moving.set(id, moving);
     await moving;
   }
-
-  async #readHome(id: string): Promise<SessionHome | undefined> {
-    await this.#untilJoined();
-    const entry = await this.#options.bucket.get(ownerKey(id));
-    const home = entry && readHome(entry);
-    if (home !== undefined) this.#options.directory.learn(id, home);
-    return home;
-  }
-
-  async #write(change: BucketChange): Promise<number> {
-    const { guard } = this.#options.membership;
-    if (guard === undefined) throw away("this machine is not part of it");
-    const [revision] = await this.#options.bucket.write([change], { guard, timeoutMs: WRITE_TIMEOUT_MS });
-    if (revision === undefined) throw new Error("a write has no revision");
-    return revision;
-  }
-
-  async #untilJoined(): Promise<{ readonly id: string }> {
-    const { membership, clock } = this.#options;
-    if (membership.self === undefined) {
-      await Promise.race([new Promise<void>((resolve) => this.#joined.push(resolve)), pause(clock, JOIN_WAIT_MS)]);
-    }
-    const { self, status } = membership;
-    if (self !== undefined && !membership.isNatsAway) return self;
-    throw away("reason" in status ? status.reason : "this machine is not part of it");
-  }
-}
-
-function away(reason: string): NodeError {
-  return new NodeError("cluster-away", `the other machines of the cluster cannot be reached: ${reason}`);
 }

@@ -43,6 +43,8 @@ interface SessionDirectoryOptions {
 export class SessionDirectory {
   readonly #options: SessionDirectoryOptions;
   readonly #homes = new Map<string, SessionHome>();
+  /** The sessions of each machine. */
+  readonly #machines = new Map<string, Set<string>>();
   /** Of those that v3 clients can resume. */
   readonly #keyed = new Map<string, SessionRecord>();
   #stop: (() => void) | undefined;
@@ -77,12 +79,26 @@ export class SessionDirectory {
     return this.#homes;
   }
 
+  /** The ids of the sessions of each machine, by its id. */
+  get machines(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#machines;
+  }
+
   /** What was just read or written elsewhere; older than what is known, it changes nothing. */
   learn(sessionId: string, home: SessionHome): void {
     const known = this.#homes.get(sessionId);
     if (known !== undefined && known.revision >= home.revision) return;
     if (known === undefined && this.#homes.size >= SESSIONS_MAX) return;
+    this.#remove(sessionId);
     this.#homes.set(sessionId, home);
+    const ids = this.#machines.get(home.machineId) ?? new Set();
+    this.#machines.set(home.machineId, ids.add(sessionId));
+  }
+
+  /** It was read elsewhere that there is no such session, since that revision. Undefined: nobody knows since when. */
+  forget(sessionId: string, revision = Number.POSITIVE_INFINITY): void {
+    const known = this.#homes.get(sessionId);
+    if (known !== undefined && known.revision <= revision) this.#remove(sessionId);
   }
 
   /** The id of a session that a v3 client can resume under that key; one of the last that was stored. */
@@ -95,6 +111,14 @@ export class SessionDirectory {
     return found;
   }
 
+  #remove(sessionId: string): void {
+    const { machineId = "" } = this.#homes.get(sessionId) ?? {};
+    this.#homes.delete(sessionId);
+    const ids = this.#machines.get(machineId);
+    ids?.delete(sessionId);
+    if (ids?.size === 0) this.#machines.delete(machineId);
+  }
+
   #onEntry({ key, value, revision }: BucketEntry): void {
     const [kind, id = ""] = key.split("/");
     if (kind === "session") {
@@ -105,9 +129,7 @@ export class SessionDirectory {
       return;
     }
     const home = readHome({ value, revision });
-    const known = this.#homes.get(id);
-    if (known !== undefined && known.revision > revision) return;
-    if (home === undefined) this.#homes.delete(id);
+    if (home === undefined) this.forget(id, revision);
     else this.learn(id, home);
     this.#options.onChanged();
   }

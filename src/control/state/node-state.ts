@@ -108,14 +108,19 @@ export class NodeState {
     this.#open(this.#recording, this.#readRecords(this.#recording, records));
   }
 
-  /** Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. */
-  release(session: Session): void {
-    this.#recording?.recorder.release(session);
+  /**
+   * Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. The result is
+   * to be called when the other has it.
+   */
+  release(session: Session): () => void {
+    const keys = this.#recording?.recorder.release(session) ?? [];
+    return () => this.#recording?.writer.forget(keys);
   }
 
   /** Resolves when all changes so far are stored, or cannot be. */
   async flushed(): Promise<void> {
-    await this.#recording?.writer.flushed();
+    // After `freeze` that is the last write.
+    await (this.#frozen ?? this.#recording?.writer.flushed());
   }
 
   /** Other machines go on with all sessions, from how they were stored: nothing is written of them any more. */

@@ -86,14 +86,17 @@ export class StateRecorder implements SessionRecorder {
 
   /**
    * Another machine goes on with the session: what is not written yet is written as it is at this moment, and nothing
-   * that happens to it afterwards.
+   * that happens to it afterwards. Returns the keys of its records.
    */
-  release(session: RecordedSession): void {
+  release(session: RecordedSession): readonly string[] {
     const stored = this.#stored.get(session);
-    if (stored === undefined) return;
+    if (stored === undefined) return [];
     for (const [guildId, player] of session.players) if (player.isPlaying) this.onPlayer(session, guildId);
-    for (const key of [...stored.entries.keys()]) this.#options.writer.fix(key);
+    const keys = [...stored.entries.keys()];
+    for (const key of keys) this.#options.writer.fix(key);
     this.#stored.delete(session);
+    const guildIds = new Set([...stored.tracks.keys(), ...session.players.keys()]);
+    return [...keys, ...Array.from(guildIds, (guildId) => recordKey.track(session.id, guildId))];
   }
 
   /** Others go on with all sessions: nothing of them is written any more. */

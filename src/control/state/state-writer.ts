@@ -101,6 +101,11 @@ export class StateWriter {
     for (const key of keys) this.#known.add(key);
   }
 
+  /** The records with these keys are somebody else's now. */
+  forget(keys: Iterable<string>): void {
+    for (const key of keys) this.#known.delete(key);
+  }
+
   /** Whether the store may have a record with that key. */
   isKnown(key: string): boolean {
     return this.#known.has(key);
@@ -214,6 +219,8 @@ export class StateWriter {
     this.#writing = this.#writeBatch(this.#failed ?? this.#takeBatch()).then(() => {
       this.#writing = undefined;
       this.#isWritingEntries = false;
+      // `stop` has taken what is left, and writes it.
+      if (this.#isStopped) return;
       const [first] = this.#entries.values();
       if (this.#status.kind === "failing") this.#settleWaiters(Number.POSITIVE_INFINITY);
       else this.#settleWaiters((first?.order ?? this.#order + 1) - 1);

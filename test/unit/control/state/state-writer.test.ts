@@ -50,6 +50,27 @@ async function hasResolved(promise: Promise<void> | undefined): Promise<boolean>
   return isResolved;
 }
 
+describe("the last write", () => {
+  test("is what those wait for that wait for an earlier one", async () => {
+    store.hold();
+    mark("a", "1");
+    await flow();
+    mark("b", "2");
+    const flushed = writer.flushed();
+
+    const stopped = writer.stop();
+    store.release();
+    store.hold();
+    await untilSettled();
+    expect(store.batches).toHaveLength(2);
+    expect(await hasResolved(flushed)).toBe(false);
+
+    store.release();
+    await stopped;
+    expect(await hasResolved(flushed)).toBe(true);
+  });
+});
+
 describe("writing", () => {
   test("what is marked together is one batch, with the values of the moment of writing", async () => {
     let value = "before";
