@@ -85,10 +85,14 @@ function serverOf(text: string) {
 /** The library reads the files. */
 async function tlsOf({ servers, tls }: ClusterSettings): Promise<Pick<NatsAccess, "tls">> {
   if (tls === undefined && !servers.some((server) => server.startsWith("tls://"))) return {};
-  const files = { caFile: tls?.caPath, certFile: tls?.certificatePath, keyFile: tls?.keyPath };
-  const given = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  await Promise.all(given.map(async ([, path]) => await readable(path, "tonearm.cluster.tls")));
-  return { tls: Object.fromEntries(given) };
+  const files = [
+    ["caFile", "ca", tls?.caPath],
+    ["certFile", "certificate", tls?.certificatePath],
+    ["keyFile", "key", tls?.keyPath],
+  ] as const;
+  const given = files.flatMap(([option, setting, path]) => (path === undefined ? [] : [{ option, setting, path }]));
+  await Promise.all(given.map(({ setting, path }) => readable(path, `tonearm.cluster.tls.${setting}`)));
+  return { tls: Object.fromEntries(given.map(({ option, path }) => [option, path])) };
 }
 
 async function authenticatorOf(login: ClusterLogin, module: NatsModule) {

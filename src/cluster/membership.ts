@@ -20,8 +20,12 @@ const LEAVE_MS_MAX = 2000;
 const FORMER_IDS_MAX = 16;
 
 const LOST_REASONS: Record<LostReason, string> = {
-  "cut-off": `this machine could not reach NATS for ${LEASE_MS / 1000} s, while others may have`,
-  "declared-dead": `the other machines had not heard of this one for ${DEAD_MS / 1000} s`,
+  "cut-off":
+    `this machine could not reach NATS for ${LEASE_MS / 1000} s, while others may have: check the network from here to ` +
+    "all of tonearm.cluster.servers",
+  "declared-dead":
+    `the other machines had not heard of this one for ${DEAD_MS / 1000} s: check whether it stood still (a paused ` +
+    "virtual machine, no CPU or memory left), and its network to tonearm.cluster.servers",
 };
 
 /** As `ClusterStatus` in src/control/cluster/cluster-status.ts, which explains the kinds. */
@@ -221,7 +225,7 @@ export class Membership {
       } catch (error) {
         logger.error("cluster: not all of what this machine did could be ended; please report it", { error });
       }
-      logger.warn(`cluster: ${LOST_REASONS[reason]}: its players are ended, and it joins again`, { id });
+      logger.warn(`cluster: ${LOST_REASONS[reason]}; it joins again`, { id });
     }
     clock.after(0, () => {
       if (!this.#isLeft) this.#join();

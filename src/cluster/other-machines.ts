@@ -187,7 +187,9 @@ export class OtherMachines {
   #warnOfUnreadable(key: string): void {
     if (this.#hasWarnedOfUnreadable) return;
     this.#hasWarnedOfUnreadable = true;
-    this.#options.logger.warn("cluster: the record of a machine cannot be read and is ignored", { key });
+    const message =
+      "cluster: the record of a machine cannot be read and is ignored: update all machines to one version";
+    this.#options.logger.warn(message, { key });
   }
 
   #checkLater(): void {

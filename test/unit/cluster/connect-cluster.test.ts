@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { ClusterSettings } from "../../../src/config/cluster-settings.ts";
 import { Secret } from "../../../src/config/keys/secret.ts";
@@ -156,6 +157,13 @@ describe("settings of the cluster that cannot work", () => {
   ])("%s is refused at start, without repeating it", async (_name, changes) => {
     const error: unknown = await startMachine(settingsFor([{ url: "nats://127.0.0.1:1" }], changes)).catch((e) => e);
     expect(error).toMatchObject({ code: "cluster-unusable" });
+    expect(String(error)).not.toContain("hunter2");
+  });
+
+  test("a missing file of TLS is named by its key", async () => {
+    const tls = { certificatePath: fileURLToPath(import.meta.url), keyPath: "/nowhere/hunter2" };
+    const error: unknown = await startMachine(settingsFor([{ url: "nats://127.0.0.1:1" }], { tls })).catch((e) => e);
+    expect(String(error)).toContain("tonearm.cluster.tls.key cannot be read (ENOENT)");
     expect(String(error)).not.toContain("hunter2");
   });
 
