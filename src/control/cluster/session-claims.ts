@@ -32,6 +32,7 @@ const CHECK_INTERVAL_MS = 1000;
 const CHECK_DELAY_MS = 20;
 /** Sessions that are taken over at once. */
 const TAKING_MAX = 8;
+
 interface SessionClaimsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
   readonly store: Pick<ClusterStore, "readSession" | "forgetSession">;
@@ -332,10 +333,29 @@ export class SessionClaims implements SessionHomes {
   #queueLeft(): void {
     const { homes } = this.#options.directory;
     for (const id of this.#ended) if (!homes.has(id)) this.#ended.delete(id);
+    this.#dropOthers();
     const { ids, isAll } = this.#leftSessions.find();
     for (const id of ids) if (!this.#moving.has(id)) this.#left.add(id);
     if (!isAll) this.checkSoon();
     while (this.#left.size > 0 && this.#takingCount < TAKING_MAX) void this.#takeLeft();
+  }
+
+  /** Sessions here whose record names another machine since: old records were put back, which nobody here has written. */
+  #dropOthers(): void {
+    const { directory, membership, sessions, state, logger } = this.#options;
+    const { self } = membership;
+    if (self === undefined) return;
+    for (const [id, revision] of this.#own) {
+      const home = directory.homes.get(id);
+      if (home === undefined || home.revision <= revision || home.machineId === self.id || this.#moving.has(id)) continue;
+      logger.warn("cluster: a session was ended here: its record says that another machine has it", { sessionId: id });
+      this.#own.delete(id);
+      const session = sessions.get(id);
+      if (session === undefined) continue;
+      state.release(session);
+      session.drop();
+      void this.#start(id, () => session.playersGone());
+    }
   }
 
   async #takeLeft(): Promise<void> {
