@@ -37,7 +37,7 @@ export interface BucketWatch {
    */
   readonly patterns: readonly string[];
   readonly onEntry: (entry: BucketEntry) => void;
-  /** All records that there were when the watch began have been given. Called again whenever it had to begin anew. */
+  /** All records that there were when the watch began have been given. Called again whenever it had to restart. */
   readonly onCaughtUp: () => void;
 }
 

@@ -1,10 +1,11 @@
-// Holds the connection to NATS: tries for ever, tells what is wrong once, and gives it to others only when the bucket
-// is ready. A connection that is lost is not repaired: a new one takes its place, and what used the old one begins
-// anew. Below nats-link.ts and nats-bucket.ts. Main thread.
+// Holds the connection to NATS: tries for ever, reports what is wrong once, and gives it to others only when the bucket
+// is ready. A connection that is lost is not repaired: a new one takes its place, and what used the old one starts
+// again. Below nats-link.ts and nats-bucket.ts. Main thread.
 
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { onAbort } from "../lib/on-abort.ts";
 import { pause } from "../lib/pause.ts";
 import type { Random } from "../lib/random.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
@@ -150,14 +151,13 @@ export class ConnectionLoop {
     const lost = new AbortController();
     const lose = (text: string) => lost.abort(new NodeError("cluster-away", `connection to NATS lost: ${text}`));
     const onClosing = () => lose("the node is closing");
-    this.#closing.signal.addEventListener("abort", onClosing);
-    if (this.#closing.signal.aborted) onClosing();
+    const stopListening = onAbort(this.#closing.signal, onClosing);
     void this.#follow(nats, lose);
     const live: LiveNats = { nats, module, signal: lost.signal };
     try {
       while (!lost.signal.aborted) await this.#holdBucket(live);
     } finally {
-      this.#closing.signal.removeEventListener("abort", onClosing);
+      stopListening();
       this.#setLive(undefined);
       this.#disconnected(reasonOf(lost.signal));
       abandon(nats);
@@ -282,8 +282,7 @@ function abandon(nats: NatsConnection): void {
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    onAbort(signal, resolve);
   });
 }
 

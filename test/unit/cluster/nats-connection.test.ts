@@ -8,7 +8,7 @@ import {
 } from "../../support/cluster-machine.ts";
 import { isNatsMissing, NatsServer, natsTitle } from "../../support/nats-server.ts";
 
-describe.skipIf(isNatsMissing)(natsTitle("a NATS server that hangs"), () => {
+describe.skipIf(isNatsMissing)(natsTitle("three NATS servers"), () => {
   let servers: readonly NatsServer[];
   let machine: ClusterMachine;
 
@@ -23,7 +23,7 @@ describe.skipIf(isNatsMissing)(natsTitle("a NATS server that hangs"), () => {
     await Promise.all(servers.map((server) => server.stop()));
   });
 
-  test("it is left for another one, which takes calls at once", async () => {
+  test("one that hangs is left for another one, which takes calls at once", async () => {
     const { status } = machine.link;
     const address = status.kind === "connected" ? status.server : "";
     const hanging = servers.find(({ port }) => address.endsWith(`:${port}`))!;
@@ -33,5 +33,14 @@ describe.skipIf(isNatsMissing)(natsTitle("a NATS server that hangs"), () => {
     expect(await machine.link.call("a", "rest", "", { timeoutMs: 5000 })).toBe("answer");
     hanging.continue();
     end();
+  });
+
+  test("writes at the same time under one guard all succeed", async () => {
+    const [revision = 0] = await machine.bucket.write([{ key: "life/a", value: "a" }], { timeoutMs: 5000 });
+    const options = { guard: { key: "life/a", revision }, timeoutMs: 10_000 };
+    const writes = Array.from({ length: 100 }, (_none, index) =>
+      machine.bucket.write([{ key: `owner/${index}`, value: "1", expected: 0 }], options),
+    );
+    expect(new Set((await Promise.all(writes)).flat()).size).toBe(100);
   });
 });
