@@ -53,9 +53,11 @@ const SHARED_FILES = [
   // Parts of Node.js that only one of the importers needs would cost the others time and memory.
   test: (id: string) => test.test(toSlashes(id)) && !readFileSync(id, "utf8").includes('from "node:'),
 }));
-/** Native, or WebAssembly in a separate file: found where npm has put it. */
+/** Native, or WebAssembly in a separate file, or optional: found where npm has put it. */
 const LEFT_OUT = [
   ...["@snazzah/davey", "@napi-rs/webcodecs", "classic-level", "libsodium-wrappers"],
+  // Loaded only in a cluster.
+  "@nats-io/transport-node",
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],
   // Optional dependencies of `ws`, where they are installed.
   ...["bufferutil", "utf-8-validate"],

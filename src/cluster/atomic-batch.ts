@@ -9,7 +9,7 @@ import { ask, type LiveNats } from "./live-nats.ts";
 export const BATCH_LENGTH_MAX = 1000;
 /** Longer than the headers of a message with its subject. */
 export const HEADERS_SIZE_MAX_BYTES = 2048;
-/** A removed record leaves a mark for so long: a watch that begins again meanwhile still sees the removal. */
+/** A removed record leaves a mark for so long: a watch that restarts meanwhile still sees the removal. */
 const REMOVED_TTL = "60s";
 
 /** The last revision that a subject must have for the batch to be stored; 0: no message. */

@@ -39,7 +39,7 @@ export interface BucketWatch {
    */
   readonly patterns: readonly string[];
   readonly onEntry: (entry: BucketEntry) => void;
-  /** All records that there were when the watch began have been given. Called again whenever it had to begin again. */
+  /** All records that there were when the watch began have been given. Called again whenever it had to restart. */
   readonly onCaughtUp: () => void;
 }
 

@@ -80,6 +80,8 @@ function refusalTrouble(refusal: ApiRefusal): ClusterTrouble {
     case API_ERRORS.clusterNotAvailable:
     case API_ERRORS.clusterNotLeader:
       return passing("JetStream has no leader: more than half of the NATS servers must run and reach each other");
+    case API_ERRORS.noPeers:
+      return passing("JetStream has fewer servers than the bucket of the cluster needs: start them all");
     case API_ERRORS.subjectsOverlap:
       return lasting("another stream of NATS takes the subjects of the cluster: choose another tonearm.cluster.name");
     case API_ERRORS.accountResources:

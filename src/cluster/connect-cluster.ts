@@ -19,6 +19,9 @@ import { NatsServers } from "./nats-servers.ts";
 import { REPLICAS, readyBucket } from "./nats-stream.ts";
 import { RecordSubjects } from "./record-subjects.ts";
 
+/** A new bucket is then made on the servers that are there. */
+const SERVERS_WAIT_MS = 10_000;
+
 export interface ClusterDependencies {
   readonly clock: Clock;
   readonly random: Random;
@@ -46,12 +49,17 @@ export async function connectCluster(
   const salt = Buffer.from(`tonearm cluster: ${settings.name}`);
   const sealing = new Sealing(await derivedKey(settings.key, salt), salt, random);
   const subjects = new RecordSubjects(settings.name);
+  let waitingSince: number | undefined;
+  const isWaiting = (): boolean => {
+    waitingSince ??= clock.now();
+    return clock.now() - waitingSince < SERVERS_WAIT_MS;
+  };
   const connection = new ConnectionLoop({
     module,
     servers,
     access,
     name: `tonearm ${settings.machine}`,
-    prepare: (live) => readyBucket(live, { subjects, sealing, random, logger }),
+    prepare: (live) => readyBucket(live, { subjects, sealing, random, logger, isWaiting }),
     replicasWanted: REPLICAS,
     clock,
     random,

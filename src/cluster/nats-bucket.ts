@@ -210,7 +210,7 @@ export class NatsBucket implements Bucket {
       return { subject, data: value === undefined ? undefined : sealing.seal(key, value), expected: condition };
     });
     if (guard === undefined || pendingGuard === undefined) return messages;
-    // Each has a condition already, so the guard's goes with a message that says nothing.
+    // Each has its condition, so the guard's goes with a message that says nothing.
     const subject = subjects.ofKey(`touch/${guard.key.slice(guard.key.lastIndexOf("/") + 1)}`);
     return [...messages, { subject, data: undefined, expected: pendingGuard }];
   }

@@ -1,5 +1,5 @@
-// Holds the connection to NATS: tries for ever, tells what is wrong once, and gives it to others only when the bucket
-// is ready. A connection that is lost is not repaired: a new one takes its place, and what used the old one begins
+// Holds the connection to NATS: tries for ever, reports what is wrong once, and gives it to others only when the bucket
+// is ready. A connection that is lost is not repaired: a new one takes its place, and what used the old one starts
 // again. Below nats-link.ts and nats-bucket.ts. Main thread.
 
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT_MS = 3000;
 /** A server that leaves two pings without an answer is lost: before a lease of 6 s ends. */
 const PING_MS = 1000;
 const PINGS_MISSED_MAX = 2;
-/** Of one connection, in the log. */
+/** Different ones, of one connection or between two. */
 const ERRORS_TOLD_MAX = 16;
 /** A bucket with fewer replicas than it should have is looked at again. */
 const ADAPT_MS = 60_000;
@@ -58,8 +58,8 @@ export class ConnectionLoop {
   /** What is known of the bucket since it was last found ready. */
   #bucket: Pick<LiveBucket, "madeAt" | "replicaCount"> | undefined;
   #checkAgain: (() => void) | undefined;
-  /** The last line about trouble, which is not repeated. */
-  #told: string | undefined;
+  /** Lines about trouble since the last connection, which are not repeated. */
+  readonly #told = new Set<string>();
   readonly #ended: Promise<void>;
 
   constructor(options: NatsConnectionOptions) {
@@ -150,7 +150,8 @@ export class ConnectionLoop {
     const { module } = this.#options;
     const lost = new AbortController();
     const lose = (text: string) => lost.abort(new NodeError("cluster-away", `connection to NATS lost: ${text}`));
-    const stopListening = onAbort(this.#closing.signal, () => lose("the node is closing"));
+    const onClosing = () => lose("the node is closing");
+    const stopListening = onAbort(this.#closing.signal, onClosing);
     void this.#follow(nats, lose);
     const live: LiveNats = { nats, module, signal: lost.signal };
     try {
@@ -189,7 +190,7 @@ export class ConnectionLoop {
   #connected(bucket: LiveBucket): void {
     const server = bucket.nats.getServer();
     if (this.#live === undefined) this.#options.logger.info("connected to the cluster's NATS server", { server });
-    this.#told = undefined;
+    this.#told.clear();
     if (this.#live?.nats !== bucket.nats || this.#live.madeAt !== bucket.madeAt) this.#setLive(bucket);
     this.#setStatus({ kind: "connected", server });
   }
@@ -227,8 +228,8 @@ export class ConnectionLoop {
     const trouble = troubleOf(error, module);
     this.#setLive(undefined);
     this.#disconnected(trouble.message);
-    if (this.#told !== trouble.message) {
-      this.#told = trouble.message;
+    if (!this.#told.has(trouble.message) && this.#told.size < ERRORS_TOLD_MAX) {
+      this.#told.add(trouble.message);
       logger.warn(`cluster out of reach: ${trouble.message}`);
     }
     await this.#pauseBeforeRetry(trouble.isLasting ? LASTING_RETRY_MS : RETRY_MS, signal);
@@ -244,7 +245,6 @@ export class ConnectionLoop {
     const { clock, logger } = this.#options;
     if (this.#status.kind === "connected" && !this.#closing.signal.aborted) {
       logger.warn(`${reason}: what plays here plays on, sessions of other machines cannot be reached`);
-      this.#told = reason;
     }
     const sinceEpochMs = this.#status.kind === "disconnected" ? this.#status.sinceEpochMs : clock.epochMs();
     this.#setStatus({ kind: "disconnected", reason, sinceEpochMs });
@@ -280,7 +280,9 @@ function abandon(nats: NatsConnection): void {
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => void onAbort(signal, resolve));
+  return new Promise((resolve) => {
+    onAbort(signal, resolve);
+  });
 }
 
 function reasonOf(signal: AbortSignal): string {

@@ -29,6 +29,8 @@ export interface StreamOptions {
   readonly sealing: Sealing;
   readonly random: Random;
   readonly logger: Logger;
+  /** Asked when there are too few servers for a new bucket: whether to wait for more of them. */
+  readonly isWaiting: () => boolean;
 }
 
 type Config = Readonly<Record<string, unknown>>;
@@ -60,7 +62,7 @@ function checkVersion({ nats }: LiveNats): void {
   throw new ClusterTrouble(message, { isLasting: true });
 }
 
-/** What the bucket must have, also one that was made before. */
+/** What the bucket must have, also if another program made it. */
 function requiredConfig(): Config {
   return {
     max_msgs_per_subject: 1,
@@ -85,7 +87,7 @@ function foundOf(answer: Readonly<Record<string, unknown>>): Found {
 }
 
 async function makeStream(live: LiveNats, options: StreamOptions): Promise<Found> {
-  const { subjects, logger } = options;
+  const { subjects, logger, isWaiting } = options;
   let replicas = REPLICAS;
   let sizeBytes = SIZE_MAX_BYTES;
   for (;;) {
@@ -109,8 +111,11 @@ async function makeStream(live: LiveNats, options: StreamOptions): Promise<Found
         const found = await findStream(live, options);
         if (found !== undefined) return found;
       }
-      if (replicas > 1 && isTooFewServers(error)) replicas = 1;
-      else if (sizeBytes > SIZE_MIN_BYTES && isTooLarge(error)) sizeBytes /= 2;
+      if (replicas > 1 && isTooFewServers(error)) {
+        // Of servers that start together some are there first.
+        if (live.nats.info?.cluster !== undefined && isWaiting()) throw error;
+        replicas = 1;
+      } else if (sizeBytes > SIZE_MIN_BYTES && isTooLarge(error)) sizeBytes /= 2;
       else throw error;
     }
   }

@@ -1,6 +1,6 @@
-// A watch of the bucket: goes on through losses of the connection, of servers and of messages. Each time it begins
-// again, it reports as removed what it knew and what is no longer there. The server it then reads from may be behind the
-// one before, so nothing is believed that is older than what was seen. Below nats-bucket.ts. Main thread.
+// A watch of the bucket: continues through losses of the connection, of servers and of messages. Each time it restarts,
+// it reports as removed what it knew and what is no longer there. The server it then reads from may be behind the one
+// before, so nothing is believed that is older than what was seen. Below nats-bucket.ts. Main thread.
 
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log/log.ts";
@@ -8,7 +8,7 @@ import type { LiveBucket } from "./live-nats.ts";
 import { type FedMessage, RecordFeed } from "./record-feed.ts";
 import { lastMessage } from "./stored-message.ts";
 
-/** The wait before it begins again, doubled each time it fails before it had caught up. */
+/** The wait before it restarts, doubled each time it fails before it had caught up. */
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2000;
 /** Questions about records that were not seen again, at a time. */
@@ -121,7 +121,7 @@ export class RecordWatch {
   #onEnd(live: LiveBucket, reason: unknown): void {
     this.#feed = undefined;
     if (live.signal.aborted) return;
-    this.#options.logger.debug("watch of the cluster's records begins again", { error: reason });
+    this.#options.logger.debug("watch of the cluster records restarts", { error: reason });
     this.#retry = this.#options.clock.after(this.#retryMs, () => this.#begin(live));
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
   }

@@ -78,6 +78,7 @@ export class NatsServer {
     if (one === undefined || two === undefined || three === undefined) throw new Error("not three servers");
     await Promise.all(servers.map((server) => server.#spawn()));
     await Promise.all(servers.map((server) => server.#ready()));
+    await one.#untilAllHold();
     return [one, two, three];
   }
 
@@ -162,6 +163,21 @@ export class NatsServer {
     } finally {
       await nats?.close();
     }
+  }
+
+  /** Each of the three takes its part of a stream. */
+  async #untilAllHold(): Promise<void> {
+    const nats = await this.connect();
+    const config = JSON.stringify({ name: "all", subjects: ["all"], storage: "memory", num_replicas: 3 });
+    const deadline = performance.now() + READY_MS_MAX;
+    for (;;) {
+      const answer = await nats.request("$JS.API.STREAM.CREATE.all", config, { timeout: READY_MS_MAX });
+      if (answer.json<{ error?: unknown }>().error === undefined) break;
+      if (performance.now() > deadline) throw new Error("not all NATS servers are ready");
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    await nats.request("$JS.API.STREAM.DELETE.all", "", { timeout: READY_MS_MAX });
+    await nats.close();
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {

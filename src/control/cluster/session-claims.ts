@@ -347,7 +347,8 @@ export class SessionClaims implements SessionHomes {
     if (self === undefined) return;
     for (const [id, revision] of this.#own) {
       const home = directory.homes.get(id);
-      if (home === undefined || home.revision <= revision || home.machineId === self.id || this.#moving.has(id)) continue;
+      if (home === undefined || home.revision <= revision || home.machineId === self.id || this.#moving.has(id))
+        continue;
       logger.warn("cluster: a session was ended here: its record says that another machine has it", { sessionId: id });
       this.#own.delete(id);
       const session = sessions.get(id);

@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -134,6 +135,33 @@ describe.skipIf(isNatsMissing)(natsTitle("connecting to the cluster"), () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  test("a bucket that is nearly full takes only what keeps machines in their place, and removals", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "nats-store-"));
+    const lines = [`jetstream { store_dir: "${folder}", max_file_store: 20M, max_memory_store: 16M }`];
+    await on({ hasJetStream: false, lines }, {}, async (machine, server) => {
+      await untilConnected(machine.link);
+      const timeoutMs = 10_000;
+      for (let index = 0; index < 15; index++) {
+        const changes = Array.from({ length: 10 }, (_none, part) => ({
+          key: `player/${index}/${part}`,
+          value: "x".repeat(99_000),
+        }));
+        await machine.bucket.write(changes, { timeoutMs });
+      }
+      const late = await startMachine(settingsFor([server]));
+      await untilConnected(late.link);
+      await expect.poll(() => late.lines.join()).toContain("nearly full");
+      await expect(late.bucket.write([{ key: "player/a/1", value: "x" }], { timeoutMs })).rejects.toMatchObject({
+        code: "state-full",
+        message: expect.stringContaining("max_bytes"),
+      });
+      await late.bucket.write([{ key: "machine/a", value: "x" }], { timeoutMs });
+      await late.bucket.write([{ key: "player/0/0", value: undefined }], { timeoutMs });
+      await late.link.close();
+    });
+    await rm(folder, { recursive: true, force: true });
+  });
+
   test("nothing is waited for: a machine starts while NATS is away, and connects when it is there", async () => {
     const server = await NatsServer.start();
     await server.kill();
@@ -145,6 +173,21 @@ describe.skipIf(isNatsMissing)(natsTitle("connecting to the cluster"), () => {
     await machine.link.close();
     await server.stop();
   });
+});
+
+test("a server that takes no machine is tried again and again, and told of once", async () => {
+  let connectionCount = 0;
+  const server = createServer((socket) => {
+    connectionCount++;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server that listens
+  const machine = await startMachine(settingsFor([{ url: `nats://127.0.0.1:${port}` }]));
+  await expect.poll(() => connectionCount).toBeGreaterThan(3);
+  expect(warnings(machine)).toHaveLength(1);
+  await machine.link.close();
+  server.close();
 });
 
 describe("settings of the cluster that cannot work", () => {

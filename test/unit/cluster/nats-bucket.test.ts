@@ -95,8 +95,8 @@ describe.skipIf(isNatsMissing)(natsTitle("a bucket on a NATS server"), () => {
     const [revision = 0] = await machine.bucket.write([{ key: "life/f", value: "f" }], { timeoutMs });
     const own = { guard: { key: "life/f", revision }, timeoutMs };
     const changes = [
-      { key: "machine/f", value: undefined },
       { key: "life/f", value: undefined },
+      { key: "machine/f", value: undefined },
     ];
     await machine.bucket.write(changes, own);
     await expect(machine.bucket.write(changes, own)).rejects.toMatchObject({ code: "cluster-fenced" });

@@ -133,7 +133,7 @@ describe.skipIf(isNatsMissing)(natsTitle("a watch of the bucket"), () => {
     await put("machine/c", undefined);
   });
 
-  test("begins again with a bucket that was deleted, and everything in the old one is gone", async () => {
+  test("restarts with a bucket that was deleted, and everything in the old one is gone", async () => {
     await put("machine/d", "1");
     const watch = watched(writer, ["machine/*"]);
     await expect.poll(watch.caughtUpCount).toBe(1);
