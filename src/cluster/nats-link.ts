@@ -1,6 +1,6 @@
 // Calls between the machines of a cluster, over core NATS: a subject for each machine and kind of call, an inbox for the
-// answers. Requests and answers are sealed for their subject and call, so a NATS server can neither read nor move them.
-// Main thread.
+// answers. Requests and answers are sealed for their subject and call, so a NATS server can neither read, move nor repeat
+// them. Main thread.
 
 import type { Msg, Subscription } from "@nats-io/transport-node";
 import { RemoteError, toWireError, type WireError } from "../bridge/wire-error.ts";
@@ -15,6 +15,7 @@ import type { CallHandler, LinkStatus, MachineLink } from "./machine-link.ts";
 import type { ConnectionLoop } from "./nats-connection.ts";
 import type { NatsServers } from "./nats-servers.ts";
 import { isQuorumRefused } from "./quorum-evidence.ts";
+import { ReplayWindow } from "./replay-window.ts";
 
 /** Of other machines, answered at a time. */
 const HANDLED_MAX = 1024;
@@ -59,6 +60,10 @@ export class NatsLink implements MachineLink {
   readonly #served = new Set<Served>();
   readonly #pending = new Map<string, Pending>();
   readonly #answers: PartCollector;
+  readonly #replays = new ReplayWindow();
+  /** Under which others know the calls of this process, and how many there were. */
+  readonly #sender: string;
+  #number = 0;
   #live: LiveBucket | undefined;
   #inbox = "";
   #handledCount = 0;
@@ -66,6 +71,7 @@ export class NatsLink implements MachineLink {
   constructor(options: NatsLinkOptions) {
     this.#options = options;
     this.#answers = new PartCollector(options.clock);
+    this.#sender = Buffer.from(options.random.bytes(CALL_ID_BYTES)).toString("hex");
     options.connection.onLive((live) => this.#setLive(live));
   }
 
@@ -108,7 +114,10 @@ export class NatsLink implements MachineLink {
       const send = (): void => {
         retry = undefined;
         try {
-          const sealed = sealing.seal(requestContext(subject, id), JSON.stringify([from, request]));
+          const sealed = sealing.seal(
+            requestContext(subject, id),
+            JSON.stringify([this.#sender, ++this.#number, from, request]),
+          );
           this.#send(live, subject, callId, sealed, `${this.#inbox}.${id}`);
         } catch (error) {
           settle(() => reject(error));
@@ -218,7 +227,9 @@ export class NatsLink implements MachineLink {
     const text = sealing.open(requestContext(subject, id), whole.sealed);
     // Not from a machine of this cluster.
     if (text === undefined) return;
-    const answer = await this.#handled(served, text);
+    const [sender, number, from, request] = JSON.parse(text) as [string, number, string, string];
+    if (!this.#replays.takes(sender, number)) return;
+    const answer = await this.#handled(served, request, from);
     // The caller hears of the loss by itself.
     if (live.signal.aborted) return;
     try {
@@ -242,14 +253,13 @@ export class NatsLink implements MachineLink {
     }
   }
 
-  async #handled({ handler }: Served, text: string): Promise<Answer> {
+  async #handled({ handler }: Served, request: string, from: string): Promise<Answer> {
     const { logger } = this.#options;
     if (this.#handledCount >= HANDLED_MAX) {
       return { error: toWireError(new NodeError("requests-busy", "the machine answers too many calls at a time")) };
     }
     this.#handledCount++;
     try {
-      const [from, request] = JSON.parse(text) as [string, string];
       return { text: await handler(request, from) };
     } catch (error) {
       if (!(error instanceof NodeError)) logger.error("a call of another machine failed", { error });

@@ -116,6 +116,28 @@ describe.skipIf(isNatsMissing)(natsTitle("calls between machines"), () => {
     end();
   });
 
+  test("a call that was recorded is not carried out when it is sent again", async () => {
+    const calls: string[] = [];
+    const end = other.link.serve("two-r", "rest", async (request) => {
+      calls.push(request);
+      return request;
+    });
+    const nats = await server.connect();
+    const recorded: Uint8Array[] = [];
+    nats.subscribe("tonearm.test.two-r.rest", { callback: (_error, { data }) => void recorded.push(data) });
+    await nats.flush();
+    await caller.link.call("two-r", "rest", "destroy", { timeoutMs });
+    await nats.flush();
+    for (const data of recorded.splice(0)) nats.publish("tonearm.test.two-r.rest", data, { reply: "nowhere" });
+    await nats.flush();
+
+    // Comes after it.
+    await caller.link.call("two-r", "rest", "another", { timeoutMs });
+    expect(calls).toEqual(["destroy", "another"]);
+    await nats.close();
+    end();
+  });
+
   test("a call ends with the connection, and later ones are answered over the next", async () => {
     const proxy = await CuttableLink.open(server.port);
     const cuttable = await startMachine(settingsFor([{ url: `nats://127.0.0.1:${proxy.port}` }]));

@@ -414,6 +414,24 @@ describe("while NATS is away for all", () => {
   });
 });
 
+describe("a record of an earlier owner that is put back", () => {
+  test("ends the session here, and it is at one machine afterwards", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b").start();
+    const socket = new FakeSocket();
+    const session = await a.openLasting(socket);
+    const key = `owner/${session.id}`;
+    await world.within(b.bucket.write([{ key, value: JSON.stringify({ machine: b.id }) }], { timeoutMs: 1000 }));
+
+    await world.pass(5000);
+
+    expect(socket.isTerminated).toBe(true);
+    const alive = [...a.players, ...b.players].filter(({ isDestroyed }) => !isDestroyed);
+    expect(alive).toHaveLength(1);
+    expect(b.sessions.get(session.id)?.isWaiting).toBe(true);
+  });
+});
+
 describe("a session that ends", () => {
   test("leaves no record", async () => {
     const a = await new TestMachine(world, "a").start();
