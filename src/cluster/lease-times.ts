@@ -15,11 +15,11 @@
 export const RENEW_MS = 2000;
 /**
  * From sending a renewal that was written to the end of the lease. NATS servers that lose the leader of a stream elect
- * another after 4 to 9 s, without which nothing is written: that must not end anybody's sound.
+ * another after 4 to 11 s, without which nothing is written: that must not end anybody's sound.
  */
-export const LEASE_MS = 13_000;
+export const LEASE_MS = 18_000;
 /** A machine is declared dead after this time without a change of its record. */
-export const DEAD_MS = 15_000;
+export const DEAD_MS = 20_000;
 /** From sending a renewal to the return of the next one: longer times may have been times without quorum. */
 export const GAP_MS_MAX = 5000;
 /** Since the last renewal was sent: NATS servers are asked whether they are away for all. */

@@ -24,7 +24,7 @@ const CLAIM = "claim";
 /** Longest that a machine takes to find out whether a client is still there, and to store what is left of its session. */
 const CLAIM_TIMEOUT_MS = 5000;
 /** A client that resumes waits so long for the machine of its session to answer or to be taken for dead. */
-const BRING_MS_MAX = 20_000;
+const BRING_MS_MAX = 25_000;
 const BRING_RETRY_MS = 250;
 const WRITE_TIMEOUT_MS = 3000;
 /** A client that comes before the cluster is joined waits so long. */
