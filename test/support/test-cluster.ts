@@ -3,7 +3,6 @@
 
 import { Balancer } from "../../lab/cluster/balancer.ts";
 import { type Machine, Machines } from "../../lab/cluster/machines.ts";
-import { findNatsServer } from "../../lab/cluster/nats-program.ts";
 import { NatsServers } from "../../lab/cluster/nats-servers.ts";
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { MediaServer, type MediaServerOptions } from "../../lab/media-server/media-server.ts";
@@ -11,17 +10,17 @@ import { RESTART_PASSWORD } from "../../lab/restart/node-runs.ts";
 import { connectBot } from "../../lab/restart/surroundings.ts";
 import type { Bot, BotOptions } from "../../lab/test-environment/bot.ts";
 
+interface Closable {
+  close(): Promise<void>;
+}
+
 interface Parts {
   readonly discord: FakeDiscord;
   readonly media: MediaServer;
   readonly nats: NatsServers;
-  readonly machines: Machines;
+  readonly machines: readonly Machine[];
   readonly balancer: Balancer<Machine>;
 }
-
-/** Why tests with it cannot run; empty: they can. */
-export const CLUSTER_MISSING = findNatsServer() === undefined ? "nats-server is not installed" : "";
-if (CLUSTER_MISSING !== "") console.warn(`tests of clusters are skipped: ${CLUSTER_MISSING}`);
 
 export class TestCluster {
   readonly password = RESTART_PASSWORD;
@@ -29,26 +28,35 @@ export class TestCluster {
   readonly media: MediaServer;
   readonly nats: NatsServers;
   readonly balancer: Balancer<Machine>;
-  readonly #parts: Parts;
+  readonly #machines: readonly Machine[];
+  readonly #opened: readonly Closable[];
 
-  private constructor(parts: Parts) {
-    this.#parts = parts;
-    this.discord = parts.discord;
-    this.media = parts.media;
-    this.nats = parts.nats;
-    this.balancer = parts.balancer;
+  private constructor({ discord, media, nats, machines, balancer }: Parts, opened: readonly Closable[]) {
+    this.discord = discord;
+    this.media = media;
+    this.nats = nats;
+    this.balancer = balancer;
+    this.#machines = machines;
+    this.#opened = opened;
   }
 
-  /** Two machines that take sessions. */
-  static async start(media: MediaServerOptions): Promise<TestCluster> {
-    const nats = await NatsServers.start();
+  /** Two machines that take sessions. Nothing is left when that fails. */
+  static async start(site: MediaServerOptions): Promise<TestCluster> {
+    const opened: Closable[] = [];
+    const open = async <Part extends Closable>(starting: Promise<Part>): Promise<Part> => {
+      const part = await starting;
+      opened.push(part);
+      return part;
+    };
     try {
-      const machines = await Machines.start({ count: 2, natsUrls: nats.urls });
-      const balancer = await Balancer.start(machines.all);
-      const [discord, site] = [await FakeDiscord.start(), await MediaServer.start(media)];
-      return new TestCluster({ discord, media: site, nats, machines, balancer });
+      const discord = await open(FakeDiscord.start());
+      const media = await open(MediaServer.start(site));
+      const nats = await open(NatsServers.start());
+      const { all: machines } = await open(Machines.start({ count: 2, natsUrls: nats.urls }));
+      const balancer = await open(Balancer.start(machines));
+      return new TestCluster({ discord, media, nats, machines, balancer }, opened);
     } catch (error) {
-      await nats.close();
+      await closeAll(opened);
       throw error;
     }
   }
@@ -71,18 +79,17 @@ export class TestCluster {
     return connectBot(this.balancer, { connect: () => this.balancer.connect(), ...options });
   }
 
-  async close(): Promise<void> {
-    const { discord, media, nats, machines, balancer } = this.#parts;
-    await balancer.close();
-    await machines.close();
-    await nats.close();
-    await discord.close();
-    await media.close();
+  close(): Promise<void> {
+    return closeAll(this.#opened);
   }
 
   #machine(index: number): Machine {
-    const machine = this.#parts.machines.all[index];
+    const machine = this.#machines[index];
     if (machine === undefined) throw new Error("there are two machines");
     return machine;
   }
+}
+
+async function closeAll(opened: readonly Closable[]): Promise<void> {
+  for (const part of opened.toReversed()) await part.close();
 }

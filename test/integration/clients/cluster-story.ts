@@ -2,7 +2,8 @@
 // first one ends. Each library has its session again on the other machine, the music plays, and its commands arrive.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CLUSTER_MISSING, TestCluster } from "../../support/test-cluster.ts";
+import { isNatsMissing, natsTitle } from "../../support/nats-server.ts";
+import { TestCluster } from "../../support/test-cluster.ts";
 import { BoundClient } from "./bound-client.ts";
 import type { RealClient } from "./client-driver.ts";
 import { makeLongTone, PlayingBot } from "./restart-story.ts";
@@ -16,7 +17,7 @@ const OVERLAP_MS_MAX = 40;
 /** Tests of all these clients; `create` of a client is first called in the hooks. */
 export function describeCluster(clients: readonly ClusteredClient[]): void {
   const ends = ["SIGKILL", "SIGTERM"] as const;
-  describe.skipIf(CLUSTER_MISSING !== "").each(ends)("the machine of the clients is ended by %s", (signal) => {
+  describe.skipIf(isNatsMissing).each(ends)(natsTitle("the machine of the clients is ended by %s"), (signal) => {
     let cluster: TestCluster;
     const bots = new Map<string, PlayingBot>();
 

@@ -6,7 +6,9 @@ import type { MachineEnd } from "../../../lab/cluster/round.ts";
 import { runClusterRounds } from "../../../lab/cluster/rounds.ts";
 import { isResumed } from "../../../lab/restart/surroundings.ts";
 import { type Bot, HandshakeRefused } from "../../../lab/test-environment/bot.ts";
-import { CLUSTER_MISSING, TestCluster } from "../../support/test-cluster.ts";
+import { DEAD_MS } from "../../../src/cluster/lease-times.ts";
+import { isNatsMissing, natsTitle } from "../../support/nats-server.ts";
+import { TestCluster } from "../../support/test-cluster.ts";
 import { BoundClient } from "../clients/bound-client.ts";
 import { describeCluster } from "../clients/cluster-story.ts";
 import { lavalinkClient } from "../clients/npm/lavalink-client.ts";
@@ -15,13 +17,13 @@ import { AMPLITUDE, HALF_VOLUME_AMPLITUDE, makeLongTone, PlayingBot, TONE_HZ } f
 
 const WAIT = { timeout: 60_000, interval: 100 };
 const FRAMES_PER_SECOND = 50;
-/** Longer than a machine holds its lease without NATS. */
-const AWAY_SECONDS = 12;
+/** Longer than a machine holds its lease, and than others wait for a dead one. */
+const AWAY_SECONDS = DEAD_MS / 1000 + 3;
 const SEED = 30;
 
 describeCluster([lavalinkClient, shoukaku, repeatedShoukaku]);
 
-describe.skipIf(CLUSTER_MISSING !== "")("two machines", () => {
+describe.skipIf(isNatsMissing)(natsTitle("two machines"), () => {
   let cluster: TestCluster;
 
   beforeAll(async () => {
@@ -86,7 +88,7 @@ describe.skipIf(CLUSTER_MISSING !== "")("two machines", () => {
   });
 });
 
-describe.skipIf(CLUSTER_MISSING !== "")("the lab", () => {
+describe.skipIf(isNatsMissing)(natsTitle("the lab"), () => {
   test.each(["kill", "term", "pause"] satisfies MachineEnd[])(
     "sessions, players and events survive the end of a machine by %s, and no guild is sent to twice",
     async (end) => {
