@@ -238,8 +238,8 @@ export class TrialClient {
     this.owed.delete(number);
     this.counts.received++;
     const before = this.#received.get(number);
-    const isExcused =
-      before !== undefined && (before.process.isOver || before.process.machine.cluster.lives !== before.lives);
+    // What its machine could not store any more comes again.
+    const isExcused = before !== undefined && !isAnswered(before.process, before.lives);
     if (before !== undefined && !isExcused) this.#fault(`the message ${number} of ${this.sessionId} came twice`);
     this.#received.set(number, { process, lives });
   }

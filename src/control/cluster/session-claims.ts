@@ -26,7 +26,9 @@ const CLAIM = "claim";
 const CLAIM_TIMEOUT_MS = 5000;
 /** A client that resumes waits so long for the machine of its session to answer or to be taken for dead. */
 const BRING_MS_MAX = 25_000;
-const BRING_RETRY_MS = 250;
+/** It looks again so often, and asks again after that time, doubled with each time, if nothing has changed. */
+const BRING_LOOK_MS = 250;
+const BRING_ASK_MS_MAX = 2000;
 /** Sessions of other machines are looked through this often, and soon after each change. */
 const CHECK_INTERVAL_MS = 1000;
 const CHECK_DELAY_MS = 20;
@@ -202,7 +204,7 @@ export class SessionClaims implements SessionHomes {
   async #bring(id: string, client: AskingClient): Promise<void> {
     const { clock, sessions, membership } = this.#options;
     const endMs = clock.now() + BRING_MS_MAX;
-    for (;;) {
+    for (let askMs = BRING_LOOK_MS; ; askMs = Math.min(2 * askMs, BRING_ASK_MS_MAX)) {
       await this.#moving.get(id);
       if (sessions.get(id) !== undefined) return;
       const self = await this.#owners.untilJoined();
@@ -215,8 +217,18 @@ export class SessionClaims implements SessionHomes {
       } else if (!membership.isAlive(home.machineId)) await this.#start(id, () => this.#take(id, home));
       else if ((await this.#claim(id, { home, client })) === "kept") return;
       if (sessions.get(id) !== undefined) return;
-      if (clock.now() > endMs) throw away("the machine that has the session does not answer");
-      await pause(clock, BRING_RETRY_MS);
+      if (clock.now() > endMs || this.#isClosed) throw away("the machine that has the session does not answer");
+      await this.#untilChanged(id, home, askMs);
+    }
+  }
+
+  /** Until the session, or its machine, is another than before; that time at the longest. */
+  async #untilChanged(id: string, home: SessionHome, msMax: number): Promise<void> {
+    const { clock, directory, membership } = this.#options;
+    for (const endMs = clock.now() + msMax; clock.now() < endMs; ) {
+      await pause(clock, BRING_LOOK_MS);
+      const isSame = directory.homes.get(id)?.revision === home.revision && membership.isAlive(home.machineId);
+      if (!isSame || this.#moving.has(id)) return;
     }
   }
 

@@ -190,12 +190,15 @@ export class StateWriter {
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    const resetCount = this.#resetCount;
     const last: Batch[] = [];
     while (this.#entries.size + this.#bulk.size > 0) last.push(this.#takeBatch());
     await this.#writing;
     const batches = this.#failed === undefined ? last : [this.#failed, ...last];
     // After a failure, or in a store that has lost what it had, the rest would be a part of it all.
-    for (const batch of this.#isEmptied ? [] : batches) if ((await this.#writeBatch(batch)) === "failed") break;
+    for (const batch of this.#isEmptied ? [] : batches) {
+      if (resetCount !== this.#resetCount || (await this.#writeBatch(batch)) === "failed") break;
+    }
     this.#settleWaiters(Number.POSITIVE_INFINITY);
   }
 

@@ -273,6 +273,23 @@ describe("sessions of a machine that dies", () => {
     expect(brought?.isWaiting).toBe(true);
   });
 
+  test("are asked for ever less often, as long as nothing changes", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b").start();
+    const session = await a.openLasting();
+    a.kill();
+    const { get } = b.bucket;
+    const asked: string[] = [];
+    b.bucket.get = async (key) => {
+      asked.push(key);
+      return await get.call(b.bucket, key);
+    };
+
+    await b.bring(session.id);
+
+    expect(asked.filter((key) => key.startsWith("owner/")).length).toBeLessThan(15);
+  });
+
   test("are taken over at once when it is started again in its folder", async () => {
     const settings = { isEnabled: true, path: folder, key: undefined };
     const life = await FormerLife.open({ settings, clock: world.clock, logger: silentLogger });

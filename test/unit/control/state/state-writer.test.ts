@@ -51,6 +51,20 @@ async function hasResolved(promise: Promise<void> | undefined): Promise<boolean>
 }
 
 describe("the last write", () => {
+  test("is nothing of what was taken for it before a reset", async () => {
+    store.hold();
+    mark("a", "1");
+    await flow();
+    mark("b", "2");
+
+    const stopped = writer.stop();
+    writer.reset();
+    store.release();
+    await stopped;
+
+    expect(store.batches.flat().map(({ key }) => key)).toEqual(["a"]);
+  });
+
   test("is what those wait for that wait for an earlier one", async () => {
     store.hold();
     mark("a", "1");
