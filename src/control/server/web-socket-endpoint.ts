@@ -152,7 +152,6 @@ export class WebSocketEndpoint implements UpgradeTarget {
           return;
         }
         const refusal = this.#complete({ ...handshake, session, newId });
-        if (newId !== undefined && this.#options.sessions.get(newId) === undefined) this.#homes.cancel(newId);
         // A refused and closed socket keeps its listener: an error event without one ends the process.
         if (refusal === undefined) socket.off("error", onError);
         else refuse(socket, refusal, protocol.version);
@@ -293,8 +292,18 @@ export class WebSocketEndpoint implements UpgradeTarget {
     });
   }
 
-  /** No await between the check of the session and attaching the socket, so that no other request can interfere. */
+  /** Gives the id back if the handshake has come to nothing. */
   #complete(handshake: Handshake): Refusal | undefined {
+    const { newId } = handshake;
+    try {
+      return this.#upgrade(handshake);
+    } finally {
+      if (newId !== undefined && this.#options.sessions.get(newId) === undefined) this.#homes.cancel(newId);
+    }
+  }
+
+  /** No await between the check of the session and attaching the socket, so that no other request can interfere. */
+  #upgrade(handshake: Handshake): Refusal | undefined {
     const { request, socket, head, onUpgraded, protocol, identity, session, newId } = handshake;
     // The keys may have changed while its old socket was pinged; a new socket is not among those closed then.
     if (!this.#options.isCurrent(identity)) return { status: "401 Unauthorized" };
