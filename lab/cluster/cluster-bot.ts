@@ -12,7 +12,10 @@ import type { Machine } from "./machines.ts";
 const FIRST_USER_ID = 100_000_000_000_001_000n;
 /** After the end of its machine, or when it woke. */
 const CLOSED_MS_MAX = 30_000;
-const BACK_MS_MAX = 60_000;
+const BACK_MS_MAX = 90_000;
+/** Some clients wait as long as it takes for the answer to their handshake, some no longer than 10 s. */
+const PATIENT_MS = 60_000;
+const IMPATIENT_MS = 10_000;
 const AGAIN_MS = 250;
 const TIMEOUT_SECONDS = 60;
 
@@ -29,6 +32,7 @@ export class ClusterBot {
   readonly userId: string;
   readonly cast: readonly CastPlayer[];
   readonly #balancer: Balancer<Machine>;
+  readonly #connectTimeoutMs: number;
   #bot!: Bot; // set by `open`
   #socket!: Socket; // set by each connection
 
@@ -36,6 +40,7 @@ export class ClusterBot {
     this.#balancer = balancer;
     this.userId = String(FIRST_USER_ID + BigInt(number));
     this.cast = cast;
+    this.#connectTimeoutMs = number % 2 === 0 ? PATIENT_MS : IMPATIENT_MS;
   }
 
   /** With a session that waits for its client. */
@@ -87,13 +92,15 @@ export class ClusterBot {
   }
 
   async #connect(options: Partial<BotOptions>): Promise<void> {
+    const { userId } = this;
+    const connectTimeoutMs = this.#connectTimeoutMs;
     const sockets: Socket[] = [];
     const dial = (): Socket => {
       const socket = this.#balancer.connect();
       if (sockets.length === 0) sockets.push(socket);
       return socket;
     };
-    this.#bot = await connectBot(this.#balancer, { ...options, userId: this.userId, connect: dial });
+    this.#bot = await connectBot(this.#balancer, { ...options, userId, connectTimeoutMs, connect: dial });
     const [socket] = sockets;
     if (socket !== undefined) this.#socket = socket;
   }

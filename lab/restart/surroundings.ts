@@ -7,7 +7,6 @@ import { countedSong, opusPacketNumber } from "../media-files/counted-song.ts";
 import { controlSongs } from "../media-files/songs.ts";
 import { MediaServer } from "../media-server/media-server.ts";
 import { Bot, type BotOptions } from "../test-environment/bot.ts";
-import { within } from "../within.ts";
 import { RESTART_PASSWORD } from "./node-runs.ts";
 
 const RESTART_USER_ID = "100000000000000001";
@@ -118,16 +117,9 @@ export class Surroundings {
 }
 
 /** The lab's client on a node that listens; with `sessionId` it asks to resume. Rejects when there is no `ready`. */
-export async function connectBot(node: { readonly url: string }, options: Partial<BotOptions> = {}): Promise<Bot> {
-  const connecting = Bot.connect({
-    password: RESTART_PASSWORD,
-    userId: RESTART_USER_ID,
-    ...options,
-    url: node.url,
-  });
-  const bot = await within(connecting, CONNECT_MS_MAX);
-  if (bot === undefined) throw new Error(`the node sent no ready within ${CONNECT_MS_MAX / 1000} s`);
-  return bot;
+export function connectBot(node: { readonly url: string }, options: Partial<BotOptions> = {}): Promise<Bot> {
+  const defaults = { password: RESTART_PASSWORD, userId: RESTART_USER_ID, connectTimeoutMs: CONNECT_MS_MAX };
+  return Bot.connect({ ...defaults, ...options, url: node.url });
 }
 
 /** Whether its session was resumed. */

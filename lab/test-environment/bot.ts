@@ -14,6 +14,8 @@ export interface BotOptions extends NodeAccess {
   readonly userId?: string;
   /** Session to resume. */
   readonly sessionId?: string;
+  /** How long to wait for `ready`; then the connection is cut. Default 30 s. */
+  readonly connectTimeoutMs?: number;
   /** Path other than `/v4/websocket`. */
   readonly path?: string;
 }
@@ -119,7 +121,13 @@ export class Bot {
     });
     const bot = new Bot(options, socket);
     const isReady = (): boolean => bot.messages.some(({ op }) => op === "ready");
-    await bot.#waiters.until(() => isReady() || bot.#closeEvent !== undefined, "ready", UNTIL_TIMEOUT_MS);
+    const timeoutMs = options.connectTimeoutMs ?? UNTIL_TIMEOUT_MS;
+    try {
+      await bot.#waiters.until(() => isReady() || bot.#closeEvent !== undefined, "ready", timeoutMs);
+    } catch (error) {
+      bot.terminate();
+      throw error;
+    }
     if (isReady()) return bot;
     throw bot.#refusal ?? new Error(`the connection ended before ready with code ${bot.#closeEvent?.code}`);
   }

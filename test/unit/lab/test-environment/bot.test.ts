@@ -46,3 +46,14 @@ test("a connection that ends before ready rejects at once", async () => {
   const { port } = node.address() as AddressInfo; // listens on TCP
   await expect(Bot.connect({ url: `http://127.0.0.1:${port}`, password: "p" })).rejects.toThrow(/before ready.*1011/);
 });
+
+test("a connection that has no ready in time is cut", async () => {
+  const node = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  server = node;
+  await once(node, "listening");
+  const closed = once(node, "connection").then(([socket]) => once(socket, "close"));
+  const { port } = node.address() as AddressInfo; // listens on TCP
+  const connecting = Bot.connect({ url: `http://127.0.0.1:${port}`, password: "p", connectTimeoutMs: 50 });
+  await expect(connecting).rejects.toThrow(/ready/);
+  await closed;
+});
