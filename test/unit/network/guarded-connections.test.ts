@@ -9,6 +9,8 @@ const OPENS =
 
 /** Files that use the guard, and files whose connections never go to an untrusted address. */
 const KNOWN = [
+  "src/cli/doctor/cluster-check.ts", // the operator's own command, to the servers that are configured
+  "src/cluster/quorum-evidence.ts", // NATS servers that are configured, and those that they name
   "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
   "src/control/dashboard/live-socket.ts", // a server
   "src/control/server/served-certificate.ts", // both ends belong to the node
