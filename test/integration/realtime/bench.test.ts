@@ -104,7 +104,9 @@ it.concurrent("a node that dies during a round ends the run with a message, and 
   const dying = `"${process.execPath}" "${FAULTY_NODE}" "dies in the run"`;
   const { status, text, json } = await run("dying", "--against", dying);
   expect(status).toBe(1);
-  expect(json.trouble).toMatch(/^other: (ended with status 7|closed its WebSocket|PATCH|opened no WebSocket)/);
+  expect(json.trouble).toMatch(
+    /^other: (ended with status 7|closed its WebSocket|PATCH|opened no WebSocket|did not accept a WebSocket)/,
+  );
   expect(text).toContain(`The run ended early: ${json.trouble}`);
   expect(text).not.toMatch(/^\s+at /m);
   const [ours, other] = json.workloads[0]?.nodes ?? [];
