@@ -232,23 +232,14 @@ export class NatsLink implements MachineLink {
     const answer = await this.#handled(served, request, from);
     // The caller hears of the loss by itself.
     if (live.signal.aborted) return;
+    const send = (said: Answer): void => {
+      const sealed = sealing.seal(answerContext(subject, id), JSON.stringify(said));
+      this.#send(live, reply, whole.callId, sealed, undefined);
+    };
     try {
-      this.#send(
-        live,
-        reply,
-        whole.callId,
-        sealing.seal(answerContext(subject, id), JSON.stringify(answer)),
-        undefined,
-      );
+      send(answer);
     } catch (error) {
-      const refused: Answer = { error: toWireError(error) };
-      this.#send(
-        live,
-        reply,
-        whole.callId,
-        sealing.seal(answerContext(subject, id), JSON.stringify(refused)),
-        undefined,
-      );
+      send({ error: toWireError(error) });
       logger.warn("a call of another machine could not be answered", { error });
     }
   }

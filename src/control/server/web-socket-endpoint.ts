@@ -15,6 +15,7 @@ import type { LogFields, Logger } from "../../log/log.ts";
 import { accountFor } from "../access/account.ts";
 import { type Identity, mayUse } from "../access/identity.ts";
 import { Tally } from "../access/tally.ts";
+import { retryAfterOf } from "../api/api-error.ts";
 import type { Asker, RestAnswer } from "../api/route.ts";
 import type { SocketProtocol } from "../api/socket-protocol.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
@@ -50,8 +51,6 @@ const CLOSE_GRACE_MS = 1000;
 const FIRST_PINGS_MS = [50, 500, 5000];
 /** Sent to a client whose key has its maximum of sessions. */
 const SESSION_RETRY_S = 10;
-/** Sent while a new session cannot be made known to the other machines. */
-const CLUSTER_RETRY_S = 2;
 /** A connection that is silent this long is probed, so that one that broke unnoticed is found within a minute. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -462,8 +461,10 @@ function refuse(socket: Duplex, { status, isResumeAnswered, retryAfterS, text }:
   socket.end(bareAnswer(status, { headers, apiVersion, text }), () => socket.destroy());
 }
 
-function clusterAway({ message }: NodeError): Refusal {
-  return { status: "503 Service Unavailable", retryAfterS: CLUSTER_RETRY_S, text: message };
+/** A new session cannot be made known to the other machines. */
+function clusterAway(error: NodeError): Refusal {
+  const retryAfterS = retryAfterOf(error);
+  return { status: "503 Service Unavailable", ...(retryAfterS !== undefined && { retryAfterS }), text: error.message };
 }
 
 const DRAINING: Refusal = {

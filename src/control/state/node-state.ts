@@ -136,7 +136,7 @@ export class NodeState {
     this.#recording?.writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
   }
 
-  #open({ writer, recorder }: Recording, { sessions: stored, useless }: ReadRecords): RestoredCounts {
+  #open({ recorder }: Recording, { sessions: stored, useless }: ReadRecords): RestoredCounts {
     const { clock, logger } = this.#options;
     const restoring = this.#restoring;
     if (restoring === undefined) throw new Error("nothing is restored before `restore`");
@@ -145,7 +145,7 @@ export class NodeState {
       recorder.adopt(session);
       restoring.onSession(session);
     }
-    for (const key of [...useless, ...lost]) writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
+    for (const key of [...useless, ...lost]) this.remove(key);
     if (this.#held === undefined) void this.#starts.add(players);
     else this.#held.push(...players);
     return counts;
