@@ -41,6 +41,18 @@ process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
+/** The server that leads the bucket of the cluster `test`, and the others. */
+export async function leaderAndOthers(
+  servers: readonly NatsServer[],
+): Promise<readonly [NatsServer, readonly NatsServer[]]> {
+  const nats = await servers[0]!.connect();
+  const info = await nats.request("$JS.API.STREAM.INFO.KV_test");
+  await nats.close();
+  const { cluster } = info.json<{ cluster: { leader: string } }>();
+  const leader = servers.find(({ name }) => name === cluster.leader)!;
+  return [leader, servers.filter((server) => server !== leader)];
+}
+
 /** One nats-server. */
 export class NatsServer {
   readonly #place: Place;

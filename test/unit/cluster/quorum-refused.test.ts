@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ClusterMachine, settingsFor, startMachine, untilConnected } from "../../support/cluster-machine.ts";
-import { isNatsMissing, NatsServer, natsTitle } from "../../support/nats-server.ts";
+import { isNatsMissing, leaderAndOthers, NatsServer, natsTitle } from "../../support/nats-server.ts";
 
 describe.skipIf(isNatsMissing)(natsTitle("the proof that NATS is away, with three servers"), () => {
   let servers: readonly NatsServer[];
@@ -17,18 +17,8 @@ describe.skipIf(isNatsMissing)(natsTitle("the proof that NATS is away, with thre
     await Promise.all(servers.map((server) => server.stop()));
   });
 
-  /** The server that leads the bucket, and the others. */
-  async function leaderAndOthers(): Promise<readonly [NatsServer, readonly NatsServer[]]> {
-    const nats = await servers[0]!.connect();
-    const info = await nats.request("$JS.API.STREAM.INFO.KV_test");
-    await nats.close();
-    const { cluster } = info.json<{ cluster: { leader: string } }>();
-    const leader = servers.find(({ name }) => name === cluster.leader)!;
-    return [leader, servers.filter((server) => server !== leader)];
-  }
-
   test("NATS is away for all when two of three refuse connections, also those that were not configured", async () => {
-    const [leader, [second]] = await leaderAndOthers();
+    const [leader, [second]] = await leaderAndOthers(servers);
     expect(await machine.link.isQuorumRefused()).toBe(false);
     await leader.kill();
     expect(await machine.link.isQuorumRefused()).toBe(false);
@@ -39,7 +29,7 @@ describe.skipIf(isNatsMissing)(natsTitle("the proof that NATS is away, with thre
   });
 
   test("servers that are silent may be there for others", async () => {
-    const [leader, [second, third]] = await leaderAndOthers();
+    const [leader, [second, third]] = await leaderAndOthers(servers);
     leader.pause();
     second!.pause();
     expect(await machine.link.isQuorumRefused()).toBe(false);

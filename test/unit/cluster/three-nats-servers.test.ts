@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ClusterMachine, settingsFor, startMachine, untilConnected } from "../../support/cluster-machine.ts";
-import { isNatsMissing, NatsServer, natsTitle } from "../../support/nats-server.ts";
+import { isNatsMissing, leaderAndOthers, NatsServer, natsTitle } from "../../support/nats-server.ts";
 
 describe.skipIf(isNatsMissing)(natsTitle("a cluster on three NATS servers"), () => {
   let servers: readonly NatsServer[];
@@ -16,16 +16,6 @@ describe.skipIf(isNatsMissing)(natsTitle("a cluster on three NATS servers"), () 
     await machine.link.close();
     await Promise.all(servers.map((server) => server.stop()));
   });
-
-  /** The server that leads the bucket, and the others. */
-  async function leaderAndOthers(): Promise<readonly [NatsServer, readonly NatsServer[]]> {
-    const nats = await servers[0]!.connect();
-    const info = await nats.request("$JS.API.STREAM.INFO.KV_test");
-    await nats.close();
-    const { cluster } = info.json<{ cluster: { leader: string } }>();
-    const leader = servers.find(({ name }) => name === cluster.leader)!;
-    return [leader, servers.filter((server) => server !== leader)];
-  }
 
   /** Repeats what NATS did not answer, as a store does. */
   async function persistently<T>(work: () => Promise<T>): Promise<T> {
@@ -43,7 +33,7 @@ describe.skipIf(isNatsMissing)(natsTitle("a cluster on three NATS servers"), () 
     expect(machine.lines[0]).toContain('"replicas":3');
     const [revision = 0] = await machine.bucket.write([{ key: "life/a", value: "a" }], { timeoutMs: 5000 });
     const guard = { key: "life/a", revision };
-    const [leader] = await leaderAndOthers();
+    const [leader] = await leaderAndOthers(servers);
     let killed: Promise<void> | undefined;
     let last = revision;
     for (let index = 0; index < 200; index++) {

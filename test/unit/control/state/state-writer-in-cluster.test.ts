@@ -1,54 +1,22 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { StateWriter } from "../../../../src/control/state/state-writer.ts";
-import { silentLogger } from "../../../../src/log/log.ts";
-import { FakeClock } from "../../../support/fake-clock.ts";
-import { MemoryStateStore } from "../../../support/memory-state-store.ts";
+import type { StateWriter } from "../../../../src/control/state/state-writer.ts";
+import type { FakeClock } from "../../../support/fake-clock.ts";
+import type { MemoryStateStore } from "../../../support/memory-state-store.ts";
+import { hasResolved, StateWriterBench } from "../../../support/state-writer-bench.ts";
 import { untilSettled } from "../../../support/until-settled.ts";
 
+let bench: StateWriterBench;
 let clock: FakeClock;
 let store: MemoryStateStore;
 let writer: StateWriter;
-let emptiedCount: number;
-let refusedCount: number;
 
 beforeEach(() => {
-  clock = new FakeClock();
-  store = new MemoryStateStore();
-  emptiedCount = 0;
-  refusedCount = 0;
-  writer = new StateWriter({
-    store,
-    clock,
-    logger: silentLogger,
-    answerMsMax: Number.POSITIVE_INFINITY,
-    onRefused: () => refusedCount++,
-    onEmptied: () => emptiedCount++,
-  });
+  bench = new StateWriterBench({ answerMsMax: Number.POSITIVE_INFINITY });
+  ({ clock, store, writer } = bench);
 });
 
-function mark(key: string, value: string | undefined): void {
-  writer.mark(key, () => [{ key, value }]);
-}
-
-/** Timers that are due fire, and what follows from them. */
-async function flow(): Promise<void> {
-  // Twice without a write: one that ends schedules the next.
-  for (let idleCount = 0; idleCount < 2; ) {
-    const { length } = store.batches;
-    clock.advance(0);
-    await untilSettled();
-    idleCount = store.batches.length > length ? 0 : idleCount + 1;
-  }
-}
-
-async function hasResolved(promise: Promise<void> | undefined): Promise<boolean> {
-  let isResolved = false;
-  void promise?.then(() => {
-    isResolved = true;
-  });
-  await untilSettled();
-  return isResolved;
-}
+const mark = (key: string, value: string | undefined): void => bench.mark(key, value);
+const flow = (): Promise<void> => bench.flow();
 
 describe("answers that wait as long as it takes", () => {
   test("an answer waits until its write is done", async () => {
@@ -171,7 +139,7 @@ describe("a machine that has lost its place", () => {
       await flow();
       expect([...store.records.keys()]).toEqual(["b"]);
       expect(writer.status).toEqual({ kind: "working" });
-      expect([refusedCount, emptiedCount]).toEqual([0, 0]);
+      expect([bench.refusedCount, bench.emptiedCount]).toEqual([0, 0]);
     },
   );
 });

@@ -1,54 +1,24 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { StateWriter } from "../../../../src/control/state/state-writer.ts";
+import type { StateWriter } from "../../../../src/control/state/state-writer.ts";
 import { silentLogger } from "../../../../src/log/log.ts";
 import { STATE_LIMITS } from "../../../../src/state/state-store.ts";
-import { FakeClock } from "../../../support/fake-clock.ts";
-import { MemoryStateStore } from "../../../support/memory-state-store.ts";
+import type { FakeClock } from "../../../support/fake-clock.ts";
+import type { MemoryStateStore } from "../../../support/memory-state-store.ts";
+import { hasResolved, StateWriterBench } from "../../../support/state-writer-bench.ts";
 import { untilSettled } from "../../../support/until-settled.ts";
 
+let bench: StateWriterBench;
 let clock: FakeClock;
 let store: MemoryStateStore;
 let writer: StateWriter;
-let emptiedCount: number;
-let refusedCount: number;
 
 beforeEach(() => {
-  clock = new FakeClock();
-  store = new MemoryStateStore();
-  emptiedCount = 0;
-  refusedCount = 0;
-  writer = new StateWriter({
-    store,
-    clock,
-    logger: silentLogger,
-    onRefused: () => refusedCount++,
-    onEmptied: () => emptiedCount++,
-  });
+  bench = new StateWriterBench();
+  ({ clock, store, writer } = bench);
 });
 
-function mark(key: string, value: string | undefined): void {
-  writer.mark(key, () => [{ key, value }]);
-}
-
-/** Timers that are due fire, and what follows from them. */
-async function flow(): Promise<void> {
-  // Twice without a write: one that ends schedules the next.
-  for (let idleCount = 0; idleCount < 2; ) {
-    const { length } = store.batches;
-    clock.advance(0);
-    await untilSettled();
-    idleCount = store.batches.length > length ? 0 : idleCount + 1;
-  }
-}
-
-async function hasResolved(promise: Promise<void> | undefined): Promise<boolean> {
-  let isResolved = false;
-  void promise?.then(() => {
-    isResolved = true;
-  });
-  await untilSettled();
-  return isResolved;
-}
+const mark = (key: string, value: string | undefined): void => bench.mark(key, value);
+const flow = (): Promise<void> => bench.flow();
 
 describe("the last write", () => {
   test("is nothing of what was taken for it before a reset", async () => {
@@ -289,7 +259,8 @@ describe("a store that fails", () => {
     const lines: string[] = [];
     const log = (message: string): void => void lines.push(message);
     const logger = { ...silentLogger, warn: log, info: log };
-    writer = new StateWriter({ store, clock, logger, onRefused: () => undefined, onEmptied: () => undefined });
+    bench = new StateWriterBench({ logger });
+    ({ clock, store, writer } = bench);
     store.failure = "state-unwritable";
     mark("a", "1");
     await flow();
@@ -310,7 +281,7 @@ describe("a store that fails", () => {
     mark("old", undefined);
     mark("new", "1");
     await flow();
-    expect(refusedCount).toBe(1);
+    expect(bench.refusedCount).toBe(1);
     expect(writer.status.kind).toBe("failing");
     clock.advance(5000);
     await untilSettled();
@@ -397,7 +368,7 @@ describe("a store that fails", () => {
     store.failure = "state-damaged";
     mark("b", "2");
     await flow();
-    expect(emptiedCount).toBe(1);
+    expect(bench.emptiedCount).toBe(1);
     mark("a", "1");
     store.failure = undefined;
     clock.advance(5000);
