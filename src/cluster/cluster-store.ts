@@ -17,7 +17,10 @@ import type { Membership } from "./membership.ts";
 
 const WRITE_MS_MAX = 2000;
 /** Records of a session; all others under its id belong to the cluster. */
-const SESSION_KINDS: ReadonlySet<string> = new Set(["session", "player", "track", "message", "kept"]);
+const SESSION_KINDS: ReadonlySet<string> = new Set([
+  ...["session", "player", "track", "message", "kept"],
+  ...["place", "relay"],
+]);
 const SESSION_ID = /^[A-Za-z0-9_-]+$/;
 
 interface ClusterStoreOptions {

@@ -79,7 +79,7 @@ export async function openCluster(
 interface NodeClusterOptions {
   readonly opened: OpenedCluster;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
-  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "remove" | "forgetAll">;
+  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "write" | "forgetAll">;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
   readonly clock: Clock;

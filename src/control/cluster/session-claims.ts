@@ -48,7 +48,7 @@ interface SessionClaimsOptions {
     "homes" | "machines" | "isComplete" | "learn" | "forget" | "withResumeKey"
   >;
   readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
-  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "remove" | "forgetAll">;
+  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "write" | "forgetAll">;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
   readonly clock: Clock;
@@ -148,7 +148,7 @@ export class SessionClaims implements SessionHomes {
     if (!this.#own.delete(id)) return;
     this.#ended.add(id);
     // After all other records of it, which would be found by nobody without this one.
-    this.#options.state.remove(ownerKey(id));
+    this.#options.state.write(ownerKey(id), undefined);
   }
 
   bring(asked: AskedSession, client: AskingClient): Promise<void> | undefined {

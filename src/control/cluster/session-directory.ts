@@ -9,6 +9,8 @@ import type { AskingClient } from "./session-homes.ts";
 
 /** Of all machines together; those beyond it are found by asking. */
 const SESSIONS_MAX = 200_000;
+/** Ended sessions that are remembered, so that what is late does not bring them back. */
+const ENDED_MAX = 10_000;
 const VALUE_COUNT_MAX = 100;
 
 /** Who owns a session, and in which revision of its record that was so. */
@@ -36,8 +38,8 @@ export function readHome({ value, revision }: Pick<BucketEntry, "value" | "revis
 
 interface SessionDirectoryOptions {
   readonly bucket: Pick<Bucket, "watch">;
-  /** A session has come, gone or moved, or all that there are have become known. */
-  readonly onChanged: () => void;
+  /** That session has come, gone or moved; undefined: all that there are have become known. */
+  readonly onChanged: (sessionId: string | undefined) => void;
 }
 
 export class SessionDirectory {
@@ -47,6 +49,8 @@ export class SessionDirectory {
   readonly #machines = new Map<string, Set<string>>();
   /** Of those that v3 clients can resume. */
   readonly #keyed = new Map<string, SessionRecord>();
+  /** In which revision each of the last that have ended did so. */
+  readonly #ended = new Map<string, number>();
   #stop: (() => void) | undefined;
   #isComplete = false;
 
@@ -60,7 +64,7 @@ export class SessionDirectory {
       onEntry: (entry) => this.#onEntry(entry),
       onCaughtUp: () => {
         this.#isComplete = true;
-        this.#options.onChanged();
+        this.#options.onChanged(undefined);
       },
     });
   }
@@ -86,6 +90,7 @@ export class SessionDirectory {
 
   /** What was just read or written elsewhere; older than what is known, it changes nothing. */
   learn(sessionId: string, home: SessionHome): void {
+    if (home.revision <= (this.#ended.get(sessionId) ?? 0)) return;
     const known = this.#homes.get(sessionId);
     if (known !== undefined && known.revision >= home.revision) return;
     if (known === undefined && this.#homes.size >= SESSIONS_MAX) return;
@@ -98,7 +103,12 @@ export class SessionDirectory {
   /** It was read elsewhere that there is no such session, since that revision. Undefined: nobody knows since when. */
   forget(sessionId: string, revision = Number.POSITIVE_INFINITY): void {
     const known = this.#homes.get(sessionId);
-    if (known !== undefined && known.revision <= revision) this.#remove(sessionId);
+    if (known === undefined || known.revision > revision) return;
+    this.#remove(sessionId);
+    this.#ended.delete(sessionId);
+    this.#ended.set(sessionId, Number.isFinite(revision) ? revision : known.revision);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   /** The id of a session that a v3 client can resume under that key; one of the last that was stored. */
@@ -131,7 +141,7 @@ export class SessionDirectory {
     const home = readHome({ value, revision });
     if (home === undefined) this.forget(id, revision);
     else this.learn(id, home);
-    this.#options.onChanged();
+    this.#options.onChanged(id);
   }
 }
 

@@ -71,7 +71,7 @@ export class LyricsSubscriptions {
   restore(session: Session): void {
     for (const { guildId, plugin, json } of session.kept.list()) {
       const player = session.players.get(guildId);
-      if (plugin !== KEPT_NAME || player === undefined) continue;
+      if (plugin !== KEPT_NAME || player === undefined || this.#byPlayer.has(player)) continue;
       const { isSourceSkipped } = JSON.parse(json) as Pick<Subscription, "isSourceSkipped">; // as `subscribe` wrote it
       this.#add(session, player, { isSourceSkipped });
     }

@@ -19,6 +19,8 @@ export interface QueuedMessage {
   readonly text: string;
   /** Its place among the messages that have waited for this client; undefined: it has not waited. */
   readonly number?: number | undefined;
+  /** The machine that it was taken from, and its number there; undefined: it arose here. */
+  readonly from?: { readonly machineId: string; readonly number: number } | undefined;
 }
 
 /** Follows which messages wait. */

@@ -18,6 +18,8 @@ export interface RecordedSession {
   readonly timeout: JsonInteger;
   readonly resumeKey: string | null;
   readonly isLasting: boolean;
+  readonly isRemote: boolean;
+  readonly relayedFrom: string | undefined;
   readonly waitMs: number | undefined;
   readonly waitingMessages: readonly QueuedMessage[];
   readonly players: ReadonlyMap<string, SessionPlayer>;

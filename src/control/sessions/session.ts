@@ -6,12 +6,15 @@
 //                                          |
 //                                          v
 //   connected --socket lost, resuming--> waiting --timeout--> destroyed
-//       ^  \                                |                    ^
-//       |   `--socket lost, not resuming----|--------------------'
-//       `-------------resume----------------'
+//       ^  \                              | | ^                  ^
+//       |   `--socket lost, not resuming--|-|-|------------------|
+//       `-------------resume--------------' v |                  |
+//                                         remote ----------------'
+//
+// In a cluster it is remote on machines that have players of it while its client belongs to another one: what it sends
+// goes to that machine.
 
 import type { OwnNodeEvent } from "../../bridge/plugin-players.ts";
-import { NodeError } from "../../errors.ts";
 import type { ByteBudget } from "../../lib/byte-budget.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { type JsonInteger, stringifyJson, toNumber } from "../../lib/json.ts";
@@ -25,24 +28,18 @@ import type { StatsJson } from "../protocol/stats-json.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import type { Dialect } from "./dialect.ts";
 import { frameStats } from "./frame-stats.ts";
-import { KeptValues } from "./kept-values.ts";
+import type { KeptValues } from "./kept-values.ts";
 import type { SessionMemory } from "./memory-shares.ts";
+import type { MessageRelay, RelayedMessage } from "./message-relay.ts";
 import { Outbox } from "./outbox.ts";
 import { type QueuedMessage, ResumeQueue, topicOf } from "./resume-queue.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
+import { SessionPlayers } from "./session-players.ts";
 import { NO_RECORDER, type SessionRecorder } from "./session-recorder.ts";
 import type { ClientOrigin, SessionSocket } from "./session-socket.ts";
 
 const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
-/** Players of one session; all sessions of the node together have a bound too. */
-const PLAYERS_MAX = 10_000;
-/**
- * Players that end together end in batches: each has a connection to close, and thousands at once would interrupt those
- * of other clients. Four thousand have ended after a second.
- */
-const ENDING_BATCH = 20;
-const ENDING_INTERVAL_MS = 5;
 /**
  * Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these.
  */
@@ -72,6 +69,8 @@ interface SessionOptions {
   readonly settings?: SessionSettings | undefined;
   /** Of a session of an earlier process. Default: nothing is left of it. */
   readonly left?: LeftOver | undefined;
+  /** Its client is at another machine. Default: it is here, or waited for here. */
+  readonly relay?: MessageRelay | undefined;
   /** Default: nothing outlives the process. */
   readonly recorder?: SessionRecorder | undefined;
   readonly clock: Clock;
@@ -118,11 +117,12 @@ interface Connected {
 type State =
   | Connected
   | { readonly kind: "waiting"; readonly queue: ResumeQueue; readonly deadlineMs: number; timer: Timer }
+  | { readonly kind: "remote"; readonly relay: MessageRelay }
   | { readonly kind: "destroyed" };
 
 /**
- * Connected, waiting for its client, or destroyed, which is final. Sends never wait: a client that does not read is cut
- * off.
+ * Connected, waiting for its client, remote, or destroyed, which is final. Sends never wait: a client that does not read
+ * is cut off.
  */
 export class Session implements EventSink {
   readonly id: string;
@@ -131,24 +131,22 @@ export class Session implements EventSink {
   readonly dialect: Dialect;
   readonly owner: string | undefined;
   readonly account: string;
-  /** What plugins keep for its guilds. */
-  readonly kept: KeptValues;
   readonly #options: SessionOptions;
-  readonly #players = new Map<string, SessionPlayer>();
-  /** Players being destroyed: their guild gets a new one only afterwards. */
-  readonly #leaving = new Map<string, Promise<void>>();
-  #endings: Promise<void> = Promise.resolve();
+  readonly #players: SessionPlayers;
   #isResuming = false;
   #resumeKey: string | null = null;
   /** Seconds, as the client set it, so possibly negative or huge. */
   #timeout: JsonInteger = TIMEOUT_DEFAULT_S;
   #statsTimer: Timer;
-  #state: State;
+  /** Not for long: the constructor gives it another one. */
+  #state: State = { kind: "destroyed" };
   #connection: SessionConnection | undefined;
   /** Of the messages that the operating system has not taken. */
   readonly #unsentBytes: BufferedBytes;
   readonly #recorder: SessionRecorder;
   #messageNumber = 0;
+  /** The number of the last message taken from each machine that has players of it. */
+  readonly #taken = new Map<string, number>();
 
   /** Without a socket the client is away, and the session waits for it. */
   constructor(options: SessionOptions, socket: SessionSocket | undefined) {
@@ -160,20 +158,26 @@ export class Session implements EventSink {
     this.account = options.account;
     this.#options = options;
     this.#recorder = options.recorder ?? NO_RECORDER;
-    this.kept = new KeptValues(options.memory.stored, (guildId, plugin) =>
-      this.#recorder.onKept(this, guildId, plugin),
-    );
+    const { id: sessionId, userId, account } = options;
+    this.#players = new SessionPlayers({
+      ...options,
+      ...{ sessionId, userId, account, sink: this },
+      onChanged: (guildId) => this.#recorder.onPlayer(this, guildId),
+      onKept: (guildId, plugin) => this.#recorder.onKept(this, guildId, plugin),
+    });
     this.#unsentBytes = new BufferedBytes(options.memory.buffered);
     this.#set(options.settings ?? {});
-    this.#state = socket === undefined ? this.#waitingWith(options.left) : this.#connectedBy(socket);
+    if (options.relay !== undefined) this.#state = { kind: "remote", relay: options.relay };
+    else if (socket !== undefined) this.#state = this.#connectedBy(socket);
+    else this.#wait(options.left);
     this.#statsTimer = this.#scheduleStats();
+    if (this.isRemote) this.#recorder.onSession(this);
     if (socket === undefined) return;
     this.#connection = this.#connectionOf(socket, { isResumed: false });
     this.send({ op: "ready", resumed: false, sessionId: this.id });
     this.#sendStats();
   }
 
-  /** Only then REST finds it. */
   get isConnected(): boolean {
     return this.#state.kind === "connected";
   }
@@ -183,7 +187,17 @@ export class Session implements EventSink {
     return this.#state.kind === "waiting";
   }
 
-  /** Undefined: it is of an earlier process, and its client has not come back. */
+  /** Its client is at another machine, which has the session; only some of its players are here. */
+  get isRemote(): boolean {
+    return this.#state.kind === "remote";
+  }
+
+  /** The id of this machine while the session is remote: messages are stored under it. */
+  get relayedFrom(): string | undefined {
+    return this.#state.kind === "remote" ? this.#state.relay.machineId : undefined;
+  }
+
+  /** Undefined: it is of an earlier process or remote, and its client has not come back. */
   get connection(): SessionConnection | undefined {
     return this.#connection;
   }
@@ -203,9 +217,9 @@ export class Session implements EventSink {
     return this.#resumeKey;
   }
 
-  /** It would wait for its client, which makes it worth storing. */
+  /** It would outlive this machine, which makes it worth storing: it would wait for its client, or its client is elsewhere. */
   get isLasting(): boolean {
-    return this.#isResuming && this.#timeoutMs > 0 && this.#state.kind !== "destroyed";
+    return (this.#isResuming && this.#timeoutMs > 0 && this.#state.kind !== "destroyed") || this.isRemote;
   }
 
   /** How long it still waits for its client, in milliseconds; undefined while the client is there. */
@@ -228,14 +242,19 @@ export class Session implements EventSink {
     return this.#options.memory.buffered;
   }
 
-  /** All of its players, including those being destroyed. */
+  /** All of its players here, including those being destroyed. */
   get playerCount(): number {
-    return this.#players.size + this.#leaving.size;
+    return this.#players.count;
   }
 
-  /** By guild id, without those being destroyed. */
+  /** Those that are here, by guild id, without those being destroyed. */
   get players(): ReadonlyMap<string, SessionPlayer> {
-    return this.#players;
+    return this.#players.all;
+  }
+
+  /** What plugins keep for the guilds whose players are here. */
+  get kept(): KeptValues {
+    return this.#players.kept;
   }
 
   /** Takes effect at the next loss of the client. */
@@ -255,55 +274,72 @@ export class Session implements EventSink {
    * is being destroyed has ended, and destroyed again if no update of it succeeds. Rejects as `SessionPlayer.update`,
    * or with `players-exhausted`, `key-limit`, `memory-exhausted` or `node-draining`.
    */
-  async updatePlayer(
+  updatePlayer(
     guildId: string,
     update: PlayerUpdate,
     options: { readonly isReplacing: boolean },
   ): Promise<SessionPlayer> {
-    while (this.#leaving.has(guildId)) await this.untilGone(guildId);
-    // Nothing may come between finding the player and asking it: an unused one could be destroyed there.
-    const player = this.#players.get(guildId) ?? this.#createPlayer(guildId);
-    try {
-      await player.update(update, options);
-    } catch (error) {
-      if (player.isUnused && this.#players.get(guildId) === player) void this.destroyPlayer(guildId);
-      throw error;
-    }
-    return player;
+    return this.#players.update(guildId, update, options);
   }
 
   /** Resolves when the guild's player that is being destroyed has ended; immediately if there is none. */
-  async untilGone(guildId: string): Promise<void> {
-    await this.#leaving.get(guildId);
+  untilGone(guildId: string): Promise<void> {
+    return this.#players.untilGone(guildId);
   }
 
   /** Resolves when the player's last events have been sent; immediately if there is none. */
-  async destroyPlayer(guildId: string): Promise<void> {
-    const player = this.#players.get(guildId);
-    if (player === undefined) return this.#leaving.get(guildId);
-    this.#players.delete(guildId);
-    this.#recorder.onPlayer(this, guildId);
-    // A client may set values before its first update, which may fail.
-    if (!player.isUnused) this.kept.drop(guildId);
-    const leaving = this.#destroyPlayer(player).finally(() => {
-      this.#leaving.delete(guildId);
-      this.#options.onEvent?.({ type: "playerDestroyed", sessionId: this.id, guildId });
-    });
-    this.#leaving.set(guildId, leaving);
-    return leaving;
+  destroyPlayer(guildId: string): Promise<void> {
+    return this.#players.destroy(guildId);
+  }
+
+  /** See `SessionPlayers.restore`. */
+  restorePlayer(guildId: string, snapshot: PlayerIntent): SessionPlayer {
+    return this.#players.restore(guildId, snapshot);
+  }
+
+  /** See `SessionPlayers.begin`. */
+  beginPlayer(player: SessionPlayer): Promise<void> {
+    return this.#players.begin(player);
   }
 
   send(message: OutgoingMessage): void {
     const state = this.#state;
+    const isEvent = message.op === "event" || message.op === "extension";
     if (state.kind === "destroyed") return;
-    if (state.kind === "waiting") {
-      if (message.op !== "playerUpdate") state.queue.push(this.#waitingMessage(this.#queued(message)));
+    if (state.kind === "remote") {
+      // What is of the whole session, its machine sends.
+      if (isEvent) this.#relay(state.relay, this.#queued(message));
+      else if (message.op === "playerUpdate") state.relay.push(this.#queued(message));
       return;
     }
-    const queued = this.#queued(message);
+    // Not even written: nobody will read it.
+    if (state.kind === "waiting" && message.op === "playerUpdate") return;
+    this.#deliver(this.#queued(message), { isEvent });
+  }
+
+  /** Takes a message for its client from another machine, in order; one that came before has no effect. */
+  receive({ machineId, number, topic, text }: RelayedMessage): void {
+    if (number === undefined) {
+      if (this.isConnected) this.#deliver({ topic, text }, { isEvent: false });
+      return;
+    }
+    if (number <= (this.#taken.get(machineId) ?? 0)) return;
+    this.#taken.set(machineId, number);
+    this.#deliver({ topic, text, from: { machineId, number } }, { isEvent: true });
+  }
+
+  #relay(relay: MessageRelay, message: QueuedMessage): void {
+    const numbered = { ...message, number: relay.nextNumber() };
+    this.#recorder.onMessage(this, numbered);
+    relay.push(numbered, this.#recorder.written());
+  }
+
+  #deliver(message: QueuedMessage, { isEvent }: { readonly isEvent: boolean }): void {
+    const state = this.#state;
+    if (state.kind === "waiting") state.queue.push(this.#waitingMessage(message));
+    if (state.kind !== "connected") return;
     // Each is numbered, stored or not: in this order they wait for the client if its socket is lost.
-    const isEvent = message.op === "event" || message.op === "extension";
-    const numbered = isEvent ? this.#waitingMessage(queued) : queued;
+    const numbered = isEvent ? this.#waitingMessage(message) : message;
     const isStored = isEvent && this.#recorder.isStored(this);
     if (isStored) this.#recorder.onMessage(this, numbered);
     state.outbox.push(numbered, isStored ? this.#recorder.written() : undefined);
@@ -326,8 +362,35 @@ export class Session implements EventSink {
     this.#recorder.onSession(this);
     this.send({ op: "ready", resumed: true, sessionId: this.id });
     for (const message of queue.drain()) this.#resend(message);
-    for (const player of this.#players.values()) player.sendPlayerUpdate();
+    this.sendPlayerUpdates();
     this.#options.onEvent?.(sessionEvent("sessionResumed", this));
+  }
+
+  /** Sends the client where each player is that is here. */
+  sendPlayerUpdates(): void {
+    for (const player of this.players.values()) player.sendPlayerUpdate();
+  }
+
+  /** Its client is at another machine from now on, which has what waits for it. Only while waiting. */
+  becomeRemote(relay: MessageRelay): void {
+    if (this.#state.kind !== "waiting") throw new Error("only a waiting session can become remote");
+    const { queue, timer } = this.#state;
+    timer.cancel();
+    this.#state = { kind: "remote", relay };
+    queue.drain();
+  }
+
+  /**
+   * Waits for its client from now on, which was at another machine before, with what that has left and then what it had
+   * not taken. Only while remote.
+   */
+  becomeWaiting(settings: SessionSettings, { waitMs, messages }: LeftOver): void {
+    if (this.#state.kind !== "remote") throw new Error("only a remote session can begin to wait");
+    const untaken = this.#state.relay.close();
+    for (const { number } of untaken) if (number !== undefined) this.#recorder.onMessageGone(this, number);
+    this.#set(settings);
+    this.#wait({ waitMs, messages });
+    for (const { topic, text } of untaken) this.#deliver({ topic, text }, { isEvent: true });
   }
 
   /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */
@@ -338,7 +401,7 @@ export class Session implements EventSink {
       this.destroy();
       return;
     }
-    this.#state = this.#waitingWith({ waitMs: this.#timeoutMs, messages: unsent });
+    this.#wait({ waitMs: this.#timeoutMs, messages: unsent });
     this.#recorder.onSession(this);
     this.#options.onWaiting(this);
   }
@@ -370,81 +433,19 @@ export class Session implements EventSink {
   destroy(): void {
     if (this.#state.kind === "destroyed") return;
     if (this.#state.kind === "waiting") this.#state.timer.cancel();
+    else if (this.#state.kind === "remote") this.#state.relay.close();
     else this.#state.outbox.close();
     this.#state = { kind: "destroyed" };
     this.#recorder.onEnded(this);
     this.#statsTimer.cancel();
-    this.#endings = new Promise((resolve) => this.#endPlayers(resolve));
+    this.#players.end();
     void this.playersGone().then(() => this.#options.memory.close());
     this.#options.onDestroyed(this);
   }
 
-  #endPlayers(onAllEnding: () => void): void {
-    for (const guildId of [...this.#players.keys()].slice(0, ENDING_BATCH)) {
-      // #destroyPlayer logs its failures.
-      void this.destroyPlayer(guildId);
-    }
-    if (this.#players.size === 0) onAllEnding();
-    else this.#options.clock.after(ENDING_INTERVAL_MS, () => this.#endPlayers(onAllEnding));
-  }
-
   /** Resolves when every player that is being destroyed has ended. */
-  async playersGone(): Promise<void> {
-    await this.#endings;
-    await Promise.all(this.#leaving.values());
-  }
-
-  #createPlayer(guildId: string): SessionPlayer {
-    if (this.#state.kind === "destroyed") throw new NodeError("player-destroyed", "the session has ended");
-    if (this.playerCount >= PLAYERS_MAX) {
-      throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
-    }
-    this.#options.checkPlayerCount();
-    const player = this.#newPlayer(guildId, { isHeld: false });
-    this.#players.set(guildId, player);
-    this.#options.onEvent?.({ type: "playerCreated", sessionId: this.id, guildId });
-    return player;
-  }
-
-  /**
-   * Makes a player of an earlier process again. It is silent until its `begin`, and nothing is sent to the client.
-   * Throws `memory-exhausted`, and there is no such player.
-   */
-  restorePlayer(guildId: string, snapshot: PlayerIntent): SessionPlayer {
-    const player = this.#newPlayer(guildId, { isHeld: true });
-    try {
-      player.restore(snapshot);
-    } catch (error) {
-      void this.#destroyPlayer(player);
-      throw error;
-    }
-    this.#players.set(guildId, player);
-    return player;
-  }
-
-  /** Lets a restored player go on, if it is still there. Resolves as its `begin`. */
-  async beginPlayer(player: SessionPlayer): Promise<void> {
-    const { guildId } = player;
-    if (this.#players.get(guildId) !== player) return;
-    this.#options.onEvent?.({ type: "playerCreated", sessionId: this.id, guildId });
-    await player.begin();
-  }
-
-  #newPlayer(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
-    const { userId, id: sessionId, account, memory } = this;
-    const onChanged = (): void => this.#recorder.onPlayer(this, guildId);
-    return this.#options.createPlayer({
-      ...{ guildId, userId, sessionId, account, memory, isHeld, onChanged },
-      sink: this,
-    });
-  }
-
-  async #destroyPlayer(player: SessionPlayer): Promise<void> {
-    try {
-      await player.destroy();
-    } catch (error) {
-      this.#logger.error("destroying a player failed", { guildId: player.guildId, error });
-    }
+  playersGone(): Promise<void> {
+    return this.#players.gone();
   }
 
   /** Sends a buffered message on the new socket, or returns it to the queue if that one is lost already. */
@@ -476,13 +477,13 @@ export class Session implements EventSink {
   #scheduleStats(): Timer {
     return this.#options.clock.after(STATS_INTERVAL_MS, () => {
       this.#statsTimer = this.#scheduleStats();
-      this.#sendStats();
+      if (!this.isRemote) this.#sendStats();
     });
   }
 
   #sendStats(): void {
     const { clock, readStats } = this.#options;
-    this.send({ op: "stats", ...readStats(), frameStats: frameStats(this.#players.values(), clock.epochMs()) });
+    this.send({ op: "stats", ...readStats(), frameStats: frameStats(this.players.values(), clock.epochMs()) });
   }
 
   get #timeoutMs(): number {
@@ -490,16 +491,25 @@ export class Session implements EventSink {
   }
 
   /** Waits for the client from now on, with these messages for it. */
-  #waitingWith({ waitMs, messages }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): State {
+  #wait({ waitMs, messages }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): void {
     const queue = new ResumeQueue(this.memory, {
       onQueued: (message) => this.#recorder.onMessage(this, message),
       onDropped: ({ number }) => {
         if (number !== undefined) this.#recorder.onMessageGone(this, number);
       },
     });
-    for (const message of messages) if (isRetained(message)) queue.push(this.#waitingMessage(message));
     const deadlineMs = this.#options.clock.now() + waitMs;
-    return { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
+    // First: how a message is stored depends on it.
+    this.#state = { kind: "waiting", queue, deadlineMs, timer: this.#waitUntil(deadlineMs) };
+    for (const message of messages) if (isRetained(message)) queue.push(this.#waitingMessage(this.#known(message)));
+  }
+
+  /** It was taken from another machine before, which may not know that. */
+  #known(message: QueuedMessage): QueuedMessage {
+    const { from } = message;
+    if (from !== undefined)
+      this.#taken.set(from.machineId, Math.max(from.number, this.#taken.get(from.machineId) ?? 0));
+    return message;
   }
 
   /** One that has waited before has its number. */

@@ -16,6 +16,7 @@ import type { Limits } from "../access/identity.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import type { Dialect } from "./dialect.ts";
 import { MemoryShares } from "./memory-shares.ts";
+import type { MessageRelay } from "./message-relay.ts";
 import { type LeftOver, Session, type SessionSettings, sessionEvent } from "./session.ts";
 import type { CreatePlayer, SessionPlayer } from "./session-player.ts";
 import type { SessionRecorder } from "./session-recorder.ts";
@@ -76,6 +77,7 @@ interface NewSession {
   readonly socket: SessionSocket | undefined;
   readonly settings?: SessionSettings;
   readonly left?: LeftOver;
+  readonly relay?: MessageRelay;
 }
 
 /** One for the node. Bounds what sessions may have together: players, memory, and how many may wait. */
@@ -106,7 +108,7 @@ export class Sessions {
 
   /**
    * Opens a session of an earlier process or of another machine, under its id, with its settings and with what was left
-   * of it: it waits for its client. The bounds of waiting sessions apply.
+   * of it: it waits for its client. One that is remote becomes that. The bounds of waiting sessions apply.
    * @throws NodeError "memory-exhausted"
    */
   openWaiting(
@@ -114,19 +116,31 @@ export class Sessions {
     client: SessionClient,
     { settings, left }: Required<Pick<NewSession, "settings" | "left">>,
   ): Session {
-    if (this.#sessions.has(id)) throw new Error(`there is a session ${id} already`);
-    const session = this.#add({ id, client, socket: undefined, settings, left });
+    const remote = this.#sessions.get(id);
+    if (remote !== undefined && !remote.isRemote) throw new Error(`there is a session ${id} already`);
+    remote?.becomeWaiting(settings, left);
+    const session = remote ?? this.#add({ id, client, socket: undefined, settings, left });
     this.#onWaiting(session);
     return session;
   }
 
-  #add({ id, client, socket, settings, left }: NewSession): Session {
+  /**
+   * Opens a session whose client is at another machine, for the players that it has here.
+   * @throws NodeError "memory-exhausted"
+   */
+  openRemote(id: string, client: SessionClient, relay: MessageRelay): Session {
+    if (this.#sessions.has(id)) throw new Error(`there is a session ${id} already`);
+    return this.#add({ id, client, socket: undefined, relay });
+  }
+
+  #add({ id, client, socket, settings, left, relay }: NewSession): Session {
     const session = new Session(
       {
         ...client,
         id,
         settings,
         left,
+        relay,
         recorder: this.#options.recorder,
         clock: this.#options.clock,
         logger: this.#options.logger.child({ sessionId: id }),
@@ -169,7 +183,7 @@ export class Sessions {
     if (!this.#memory.hasCapacity(account)) return "memory";
     const { sessions: countMax } = this.#options.limitsOf(owner);
     if (countMax === Number.POSITIVE_INFINITY) return "available";
-    const owned = [...this.#sessions.values()].filter((session) => session.owner === owner);
+    const owned = [...this.#sessions.values()].filter((session) => session.owner === owner && !session.isRemote);
     if (owned.length < countMax) return "available";
     const waiting = this.#waitingNow().find((session) => session.owner === owner);
     if (waiting === undefined || owned.length > countMax) return "limit";
@@ -200,14 +214,20 @@ export class Sessions {
   /** Closes and ends all sessions whose owner is no longer known. */
   endUnowned(isKnown: (owner: string) => boolean): void {
     for (const session of [...this.#sessions.values()]) {
-      if (session.owner !== undefined && !isKnown(session.owner)) session.close(CLOSE_POLICY);
+      if (session.owner !== undefined && !session.isRemote && !isKnown(session.owner)) session.close(CLOSE_POLICY);
     }
   }
 
-  /** The session as REST sees it: only while its client is connected. */
+  /** The session as REST sees it: only while its client is connected, here or as another machine says that asks. */
   connected(id: string): Session | undefined {
     const session = this.#sessions.get(id);
-    return session?.isConnected ? session : undefined;
+    return session?.isConnected || session?.isRemote ? session : undefined;
+  }
+
+  /** The session, if this machine has it: connected or waiting. */
+  own(id: string): Session | undefined {
+    const session = this.#sessions.get(id);
+    return session?.isRemote ? undefined : session;
   }
 
   /** All sessions that have not ended, including those whose client is away. */
@@ -215,7 +235,7 @@ export class Sessions {
     return [...this.#sessions.values()];
   }
 
-  /** The session, in whatever state it is. */
+  /** The session, in whatever state it is; remote, too. */
   get(id: string): Session | undefined {
     return this.#sessions.get(id);
   }
@@ -239,12 +259,12 @@ export class Sessions {
     return found;
   }
 
-  /** The Stats object without frame counts. Sessions whose client is away do not count. */
+  /** The Stats object without frame counts: players that are here. Sessions whose client is away do not count. */
   stats(): StatsJson {
     let players = 0;
     let playingPlayers = 0;
     for (const session of this.#sessions.values()) {
-      if (!session.isConnected) continue;
+      if (session.isWaiting) continue;
       players += session.players.size;
       for (const player of session.players.values()) if (player.isPlaying) playingPlayers++;
     }

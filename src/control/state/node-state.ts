@@ -8,8 +8,15 @@ import type { Logger } from "../../log/log.ts";
 import type { OpenedState, StateRecord, StateStore } from "../../state/state-store.ts";
 import type { Session } from "../sessions/session.ts";
 import { NO_RECORDER, type SessionRecorder } from "../sessions/session-recorder.ts";
-import { type ReadRecords, readRecords } from "./read-records.ts";
-import { PlayerStarts, type RestoredPlayer, type RestoreOptions, restoreSessions } from "./restore-sessions.ts";
+import { type ReadRecords, readPlayers, readRecords } from "./read-records.ts";
+import {
+  keepAll,
+  PlayerStarts,
+  type RestoredPlayer,
+  type RestoreOptions,
+  restorePlayers,
+  restoreSessions,
+} from "./restore-sessions.ts";
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -117,6 +124,42 @@ export class NodeState {
     return () => this.#recording?.writer.forget(keys);
   }
 
+  /**
+   * Another machine has the session from now on, and its players stay here: it is to become remote in this moment, and then
+   * `flushed`. The result is to be called when the other has it.
+   */
+  releaseClient(session: Session): () => void {
+    const keys = this.#recording?.recorder.releaseClient(session) ?? [];
+    return () => this.#recording?.writer.forget(keys);
+  }
+
+  /**
+   * Makes players of a remote session again, from records as another machine has written them, and lets them go on. Those
+   * that are here already stay as they are. Only after `restore`.
+   */
+  adoptPlayers(session: Session, records: readonly StateRecord[]): void {
+    const recording = this.#recording;
+    const restoring = this.#restoring;
+    if (recording === undefined || restoring === undefined || this.#stopping.signal.aborted) return;
+    const { logger, shared } = this.#options;
+    recording.writer.learn(records.map(({ key }) => key));
+    const { players: stored, kept, unreadable } = readPlayers(session.id, records, shared?.offsetMs());
+    this.#warnOfUnreadable(unreadable);
+    try {
+      keepAll(session, kept);
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      logger.warn("state: not all that plugins keep was restored", { sessionId: session.id, error });
+    }
+    const players = restorePlayers(session, stored, restoring);
+    const missing = stored.filter(({ guildId }) => !session.players.has(guildId)).length;
+    if (missing > 0)
+      logger.warn("state: not all players of a session were restored", { sessionId: session.id, missing });
+    recording.recorder.adopt(session);
+    restoring.onSession(session);
+    this.#begin(players);
+  }
+
   /** Resolves when all changes so far are stored, or cannot be. */
   async flushed(): Promise<void> {
     // After `freeze` that is the last write.
@@ -131,9 +174,9 @@ export class NodeState {
     this.#recording?.writer.reset();
   }
 
-  /** Removes a record that is of no session which is stored. */
-  remove(key: string): void {
-    this.#recording?.writer.mark(key, () => [{ key, value: undefined }], { isBulk: true });
+  /** Writes a record, or removes it, that is none of those that sessions are stored as. */
+  write(key: string, value: string | undefined): void {
+    this.#recording?.writer.mark(key, () => [{ key, value }], { isBulk: true });
   }
 
   #open({ recorder }: Recording, { sessions: stored, useless }: ReadRecords): RestoredCounts {
@@ -145,10 +188,14 @@ export class NodeState {
       recorder.adopt(session);
       restoring.onSession(session);
     }
-    for (const key of [...useless, ...lost]) this.remove(key);
+    for (const key of [...useless, ...lost]) this.write(key, undefined);
+    this.#begin(players);
+    return counts;
+  }
+
+  #begin(players: readonly RestoredPlayer[]): void {
     if (this.#held === undefined) void this.#starts.add(players);
     else this.#held.push(...players);
-    return counts;
   }
 
   /** Lets the restored players go on, those that sounded first. Resolves when all have; never rejects. */
@@ -198,12 +245,17 @@ export class NodeState {
   #readRecords({ writer }: Recording, records: readonly StateRecord[]): ReadRecords {
     writer.learn(records.map(({ key }) => key));
     const read = readRecords(records, this.#options.shared?.offsetMs());
-    const [first] = read.unreadable;
-    if (first !== undefined) {
-      const fields = { records: read.unreadable.length, first };
-      this.#options.logger.warn("state: some of it cannot be read, and was left out", fields);
-    }
+    this.#warnOfUnreadable(read.unreadable);
     return read;
+  }
+
+  #warnOfUnreadable(unreadable: readonly string[]): void {
+    const [first] = unreadable;
+    if (first === undefined) return;
+    this.#options.logger.warn("state: some of it cannot be read, and was left out", {
+      records: unreadable.length,
+      first,
+    });
   }
 }
 

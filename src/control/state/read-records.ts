@@ -61,15 +61,39 @@ export function readRecords(records: readonly StateRecord[], offsetMs = 0): Read
       left.push(...keys);
       continue;
     }
-    const players: StoredSession["players"][number][] = [];
-    for (const [guildId, json] of ofSession.players) {
-      const intent = readStoredPlayer(json, ofSession.tracks.get(guildId));
-      if (intent === undefined) unreadable.push(recordKey.player(id, guildId), recordKey.track(id, guildId));
-      else players.push({ guildId, intent: onOtherClock(intent, -offsetMs) });
-    }
+    const players = playersOf(id, ofSession, { offsetMs, unreadable });
     sessions.push({ id, record: recordOnOtherClock(record, -offsetMs), players, kept, messages, keys });
   }
   return { sessions, useless: [...left, ...unreadable], unreadable };
+}
+
+/** The players of one session and what is kept for its guilds, from records as those of `readRecords`. Never throws. */
+export function readPlayers(
+  id: string,
+  records: readonly StateRecord[],
+  offsetMs = 0,
+): Pick<StoredSession, "players" | "kept"> & Pick<ReadRecords, "unreadable"> {
+  const unreadable: string[] = [];
+  const parts = newParts();
+  for (const { key, value } of records) {
+    const [kind = "", , ...rest] = key.split("/");
+    if (!addRecord(parts, { kind, rest, value })) unreadable.push(key);
+  }
+  return { players: playersOf(id, parts, { offsetMs, unreadable }), kept: parts.kept, unreadable };
+}
+
+function playersOf(
+  id: string,
+  parts: Pick<Parts, "players" | "tracks">,
+  { offsetMs, unreadable }: { readonly offsetMs: number; readonly unreadable: string[] },
+): StoredSession["players"] {
+  const players: StoredSession["players"][number][] = [];
+  for (const [guildId, json] of parts.players) {
+    const intent = readStoredPlayer(json, parts.tracks.get(guildId));
+    if (intent === undefined) unreadable.push(recordKey.player(id, guildId), recordKey.track(id, guildId));
+    else players.push({ guildId, intent: onOtherClock(intent, -offsetMs) });
+  }
+  return players;
 }
 
 function recordOnOtherClock(record: SessionRecord, offsetMs: number): SessionRecord {

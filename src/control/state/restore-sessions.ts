@@ -108,19 +108,42 @@ function isSounding({ track, isPaused, voice }: PlayerIntent): boolean {
   return track !== undefined && !isPaused && voice?.isClosed === false;
 }
 
-/** With its players, as far as there is memory for them. */
+/** With its players, as far as there is memory for them. Those that are here already stay as they are. */
 function restoreSession(
   entry: StoredSession,
   options: RestoreOptions,
 ): { readonly session: Session | undefined; readonly players: readonly RestoredPlayer[] } {
   const session = openSession(entry, options);
   if (session?.isWaiting !== true) return { session, players: [] };
-  const players = entry.players.flatMap((stored) => {
+  return { session, players: restorePlayers(session, entry.players, options) };
+}
+
+/**
+ * Makes players of a session again, as far as there is memory for them; silent until they begin. Those that are here
+ * already stay as they are, and are not in the result.
+ */
+export function restorePlayers(
+  session: Session,
+  players: StoredSession["players"],
+  options: Pick<RestoreOptions, "allowedFilters">,
+): readonly RestoredPlayer[] {
+  return players.flatMap((stored) => {
+    if (session.players.has(stored.guildId)) return [];
     const restored = restorePlayer(session, stored, options);
     if (restored === undefined) session.kept.drop(stored.guildId);
     return restored ?? [];
   });
-  return { session, players };
+}
+
+/**
+ * Keeps what was kept for guilds of the session; what is here already is newer.
+ * @throws NodeError "memory-exhausted"
+ */
+export function keepAll(session: Session, kept: StoredSession["kept"]): void {
+  for (const { guildId, plugin, json } of kept) {
+    const isHere = session.players.has(guildId) || session.kept.get(guildId, plugin) !== undefined;
+    if (!isHere) session.kept.set(guildId, plugin, json);
+  }
 }
 
 /** Undefined: there is no memory for it. */
@@ -160,7 +183,7 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
   try {
     const settings = { resuming: true, timeout, resumeKey };
     session = sessions.openWaiting(id, client, { settings, left: { waitMs, messages } });
-    for (const { guildId, plugin, json } of kept) session.kept.set(guildId, plugin, json);
+    keepAll(session, kept);
     return session;
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;

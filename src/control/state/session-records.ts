@@ -5,6 +5,11 @@
 //   track/<session>/<guild>             the track, which may be large and changes less often
 //   message/<session>/<number>          a message that waits for the client; 12 digits, so that keys sort as they were sent
 //   kept/<session>/<guild>/<plugin>     a value that a plugin keeps; its name in hexadecimal digits
+//
+// In a cluster player, track and kept are written by the machine that the player is on, and also:
+//
+//   place/<session>/<guild>             which machine that is; none: the one that has the session
+//   relay/<session>/<machine>/<number>  a message of a player on that machine, not yet taken by the one that has the session
 
 import { z } from "zod";
 import type { RecordedSession } from "../sessions/session-recorder.ts";
@@ -18,12 +23,15 @@ export const recordKey = {
   track: (sessionId: string, guildId: string): string => `track/${sessionId}/${guildId}`,
   message: (sessionId: string, number: number): string =>
     `message/${sessionId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
+  relay: (sessionId: string, machineId: string, number: number): string =>
+    `relay/${sessionId}/${machineId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
   kept: (sessionId: string, guildId: string, plugin: string): string =>
     `kept/${sessionId}/${guildId}/${Buffer.from(plugin).toString("hex")}`,
 } as const;
 
+/** A message that waits for its client, or for the machine that has its session. */
 export function isMessageKey(key: string): boolean {
-  return key.startsWith("message/");
+  return key.startsWith("message/") || key.startsWith("relay/");
 }
 
 /** The name in a key: in hexadecimal digits, as a key cannot hold every character. */
@@ -49,8 +57,13 @@ export const sessionRecord = z.strictObject({
 
 export type SessionRecord = z.infer<typeof sessionRecord>;
 
-/** The value of `message/…`. */
-export const messageRecord = z.strictObject({ topic: z.string(), text: z.string() });
+/** The value of `message/…` and `relay/…`. */
+export const messageRecord = z.strictObject({
+  topic: z.string(),
+  text: z.string(),
+  /** See `QueuedMessage`. */
+  from: z.strictObject({ machineId: z.string(), number: z.int() }).optional(),
+});
 
 export function sessionRecordOf(session: RecordedSession, epochMs: number): SessionRecord {
   const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs } = session;

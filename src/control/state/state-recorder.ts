@@ -70,18 +70,24 @@ export class StateRecorder implements SessionRecorder {
     }
   }
 
-  /** A session that was restored from its records, with all that belongs to it: nothing of it is to be written. */
+  /**
+   * A session was restored from its records, or some of its players were, with all that belongs to them: nothing of it is
+   * to be written.
+   */
   adopt(session: RecordedSession): void {
-    const stored: Stored = { entries: new Map(), tracks: new Map() };
+    const stored: Stored = this.#stored.get(session) ?? { entries: new Map(), tracks: new Map() };
     this.#stored.set(session, stored);
     const entries = [
-      this.#sessionEntry(session),
+      ...(session.isRemote ? [] : [this.#sessionEntry(session)]),
       ...Array.from(session.players.keys(), (guildId) => this.#playerEntry(session, guildId)),
       ...Array.from(session.kept.list(), ({ guildId, plugin }) => this.#keptEntry(session, guildId, plugin)),
       ...session.waitingMessages.map((message) => this.#messageEntry(session, message)),
     ];
     for (const { key, read } of entries) stored.entries.set(key, read);
-    for (const [guildId, player] of session.players) stored.tracks.set(guildId, tracksOf(player.snapshot()));
+    for (const [guildId, player] of session.players) {
+      // What is known already of players that were here before is true.
+      if (!stored.tracks.has(guildId)) stored.tracks.set(guildId, tracksOf(player.snapshot()));
+    }
   }
 
   /**
@@ -97,6 +103,20 @@ export class StateRecorder implements SessionRecorder {
     this.#stored.delete(session);
     const guildIds = new Set([...stored.tracks.keys(), ...session.players.keys()]);
     return [...keys, ...Array.from(guildIds, (guildId) => recordKey.track(session.id, guildId))];
+  }
+
+  /**
+   * Another machine has the session from now on, and some of its players stay here: what is of its client is written as it
+   * is at this moment, and is the other machine's then. Returns the keys of these records. Call it before it is remote.
+   */
+  releaseClient(session: RecordedSession): readonly string[] {
+    const { entries } = this.#stored.get(session) ?? { entries: new Map<string, ReadChanges>() };
+    const keys = [...entries.keys()].filter((key) => key.startsWith("session/") || key.startsWith("message/"));
+    for (const key of keys) {
+      this.#options.writer.fix(key);
+      entries.delete(key);
+    }
+    return keys;
   }
 
   /** Others go on with all sessions: nothing of them is written any more. */
@@ -132,7 +152,8 @@ export class StateRecorder implements SessionRecorder {
       return;
     }
     if (!isStored) this.#stored.set(session, { entries: new Map(), tracks: new Map() });
-    this.#mark(session, this.#sessionEntry(session));
+    // The machine of its client writes that.
+    if (!session.isRemote) this.#mark(session, this.#sessionEntry(session));
     if (isStored) return;
     for (const guildId of session.players.keys()) this.#markBulk(session, this.#playerEntry(session, guildId));
     for (const { guildId, plugin } of session.kept.list())
@@ -224,11 +245,14 @@ export class StateRecorder implements SessionRecorder {
 
   #messageEntry(
     session: RecordedSession,
-    { number = 0, topic, text }: QueuedMessage,
+    { number = 0, topic, text, from }: QueuedMessage,
     { isGone }: { readonly isGone: boolean } = { isGone: false },
   ): Entry {
-    const key = recordKey.message(session.id, number);
-    return this.#entry(session, key, () => (isGone ? undefined : stringifyJson({ topic, text })));
+    const { id, relayedFrom } = session;
+    const key = relayedFrom === undefined ? recordKey.message(id, number) : recordKey.relay(id, relayedFrom, number);
+    return this.#entry(session, key, () =>
+      isGone ? undefined : stringifyJson({ topic, text, ...(from && { from }) }),
+    );
   }
 
   /** One that is a single record. `readValue` is asked only while the session is stored. */
