@@ -88,9 +88,9 @@ export class ClusterStore implements StateStore {
       .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** The records of a session belong to another machine now. */
-  forgetSession(id: string): void {
-    for (const key of [...(this.#written.get(id)?.keys() ?? [])]) this.#set(key, undefined);
+  /** The records with these keys belong to another machine now. */
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#set(key, undefined);
   }
 
   async close(): Promise<void> {

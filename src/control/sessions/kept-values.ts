@@ -24,6 +24,10 @@ export class KeptValues {
     this.#onChanged = onChanged;
   }
 
+  get isEmpty(): boolean {
+    return this.#byGuild.size === 0;
+  }
+
   /** All of them. */
   *list(): Iterable<KeptValue> {
     for (const [guildId, ofGuild] of this.#byGuild) {

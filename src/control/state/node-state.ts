@@ -116,21 +116,32 @@ export class NodeState {
   }
 
   /**
-   * Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. The result is
-   * to be called when the other has it.
+   * Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. Returns the
+   * keys of its records, to `forget` when the other has it.
    */
-  release(session: Session): () => void {
-    const keys = this.#recording?.recorder.release(session) ?? [];
-    return () => this.#recording?.writer.forget(keys);
+  release(session: Session): readonly string[] {
+    return this.#recording?.recorder.release(session) ?? [];
   }
 
   /**
    * Another machine has the session from now on, and its players stay here: it is to become remote in this moment, and then
-   * `flushed`. The result is to be called when the other has it.
+   * `flushed`. Returns the keys of the records that are the other's then, to `forget` when it has the session.
    */
-  releaseClient(session: Session): () => void {
-    const keys = this.#recording?.recorder.releaseClient(session) ?? [];
-    return () => this.#recording?.writer.forget(keys);
+  releaseClient(session: Session): readonly string[] {
+    return this.#recording?.recorder.releaseClient(session) ?? [];
+  }
+
+  /**
+   * These players go on at another machine, from how they are now: they are to be released in this moment, and then
+   * `flushed`. Returns the keys of their records, to `forget` when the other has them.
+   */
+  releasePlayers(session: Session, guildIds: readonly string[]): readonly string[] {
+    return this.#recording?.recorder.releasePlayers(session, guildIds) ?? [];
+  }
+
+  /** The records with these keys are another machine's now. */
+  forget(keys: readonly string[]): void {
+    this.#recording?.writer.forget(keys);
   }
 
   /**
