@@ -12,6 +12,7 @@ import { closeSessions } from "../../src/control/cluster/node-storage.ts";
 import type { Session } from "../../src/control/sessions/session.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import { NodeState } from "../../src/control/state/node-state.ts";
+import { NodeError } from "../../src/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 import { type Random, systemRandom } from "../../src/lib/random.ts";
@@ -62,6 +63,9 @@ export class ClusterWorld {
     return await promise;
   }
 }
+
+/** What a request asks of a player. */
+export type PlayerChange = { readonly kind: "update"; readonly volume: number } | { readonly kind: "destroy" };
 
 interface MachineOptions {
   /** Its wall clock is. */
@@ -189,6 +193,51 @@ export class TestMachine {
     playerOf(session).onChanged();
     await this.#world.pass(100);
     return session;
+  }
+
+  /**
+   * As a request of a client about a player does: carried out where that is, now or from now on. The answer says whether it
+   * is stored there.
+   */
+  async ask(sessionId: string, guildId: string, change: PlayerChange): Promise<{ readonly isStored: boolean }> {
+    const { cluster } = this;
+    const isMaking = change.kind === "update";
+    const hold = await cluster.holdPlayer(sessionId, guildId, { isMaking, region: undefined });
+    const text = JSON.stringify({ sessionId, guildId, change });
+    let mayBeGone = true;
+    try {
+      const about = { sessionId, guildId };
+      const answer =
+        hold?.machineId === undefined
+          ? await this.#carryOut(text)
+          : await cluster.callPlayer(hold.machineId, about, text);
+      mayBeGone = !isMaking;
+      return JSON.parse(answer) as { isStored: boolean };
+    } finally {
+      hold?.release({ mayBeGone });
+    }
+  }
+
+  async #carryOut(text: string): Promise<string> {
+    const { sessionId, guildId, change } = JSON.parse(text) as {
+      // as `ask` wrote it
+      sessionId: string;
+      guildId: string;
+      change: PlayerChange;
+    };
+    const session = this.sessions.connected(sessionId);
+    if (session === undefined) throw new NodeError("request-refused", "no such session");
+    const { lives } = this.cluster;
+    if (change.kind === "destroy") void session.destroyPlayer(guildId);
+    else {
+      const player = (await session.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true })) as FakeSessionPlayer;
+      player.intent = { ...player.intent, volume: change.volume };
+      player.isPlaying = true;
+      player.onChanged();
+    }
+    await this.state.written();
+    if (lives !== this.cluster.lives) throw new NodeError("cluster-away", "this machine has lost its sessions");
+    return JSON.stringify({ isStored: this.state.isStoring });
   }
 
   /** As the end point does for a client that returns. */

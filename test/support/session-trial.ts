@@ -166,7 +166,14 @@ export class SessionTrial {
   async #checkAll(): Promise<void> {
     const homes = new Map<string, Process[]>();
     for (const process of this.#running) {
-      for (const { id } of process.machine.sessions.all()) homes.set(id, [...(homes.get(id) ?? []), process]);
+      for (const { id, isRemote } of process.machine.sessions.all()) {
+        if (!isRemote) homes.set(id, [...(homes.get(id) ?? []), process]);
+      }
+    }
+    for (const { machine } of this.#running) {
+      for (const { id, isRemote } of machine.sessions.all()) {
+        if (isRemote && !homes.has(id)) this.#fault(`${machine.name} has players of ${id}, which is nowhere`);
+      }
     }
     for (const [id, processes] of homes) {
       if (processes.length > 1)
@@ -184,6 +191,7 @@ export class SessionTrial {
       const [kind = "", id = ""] = key.split("/");
       if (value === undefined || kind === "machine" || kind === "life") continue;
       if (!homes.has(id)) this.#fault(`${key} is of a session that is nowhere`);
+      if (kind === "relay") this.#fault(`${key} was not taken`);
     }
     for (const client of this.clients) this.#checkClient(client, homes);
   }
@@ -193,13 +201,15 @@ export class SessionTrial {
     const { sessionId, isLasting, players } = client;
     if (sessionId === undefined || !isLasting) return;
     const [home] = homes.get(sessionId) ?? [];
-    const session = home?.machine.sessions.get(sessionId);
+    const session = home?.machine.sessions.own(sessionId);
     if (session === undefined) {
       this.#fault(`${sessionId} is lost`);
       return;
     }
     for (const [guildId, possible] of players) {
-      const volume = session.players.get(guildId)?.snapshot().volume;
+      const found = this.#running.flatMap(({ machine }) => machine.sessions.get(sessionId)?.players.get(guildId) ?? []);
+      if (found.length > 1) this.#fault(`${sessionId} ${guildId} is at ${found.length} machines`);
+      const volume = found[0]?.snapshot().volume;
       if (!possible.includes(volume)) {
         this.#fault(`${sessionId} ${guildId} has the volume ${volume} instead of ${possible.join(" or ")}`);
       }
@@ -220,8 +230,10 @@ export class SessionTrial {
 
   #hear(client: TrialClient): void {
     const id = client.sessionId ?? "";
-    const process = this.#running.find((one) => !one.isPaused && one.machine.sessions.get(id) !== undefined);
-    if (process !== undefined) void client.hear(process);
+    const having = this.#running.filter((one) => !one.isPaused && one.machine.sessions.get(id) !== undefined);
+    const process = having[Math.floor(this.#random() * having.length)];
+    const isConnected = this.#running.some(({ machine }) => machine.sessions.own(id)?.isConnected);
+    if (process !== undefined) void client.hear(process, { isConnected });
   }
 
   #anyProcess(): Process {

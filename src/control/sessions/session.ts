@@ -95,6 +95,8 @@ export interface LeftOver {
   readonly waitMs: number;
   /** What waits for the client, oldest first, with ascending numbers. */
   readonly messages: readonly (QueuedMessage & { readonly number: number })[];
+  /** See `Session.taken`. Default: nothing was. */
+  readonly taken?: ReadonlyMap<string, number> | undefined;
 }
 
 /** The settings of a client; `undefined` leaves one unchanged. */
@@ -106,7 +108,7 @@ export interface SessionSettings {
   readonly resumeKey?: string | null | undefined;
 }
 
-type Waiting = Pick<LeftOver, "waitMs"> & { readonly messages: readonly QueuedMessage[] };
+type Waiting = Pick<LeftOver, "waitMs" | "taken"> & { readonly messages: readonly QueuedMessage[] };
 
 interface Connected {
   readonly kind: "connected";
@@ -195,6 +197,11 @@ export class Session implements EventSink {
   /** The id of this machine while the session is remote: messages are stored under it. */
   get relayedFrom(): string | undefined {
     return this.#state.kind === "remote" ? this.#state.relay.machineId : undefined;
+  }
+
+  /** The number of the last message taken from each machine that has players of it. */
+  get taken(): ReadonlyMap<string, number> {
+    return this.#taken;
   }
 
   /** Undefined: it is of an earlier process or remote, and its client has not come back. */
@@ -328,9 +335,7 @@ export class Session implements EventSink {
       if (this.isConnected) this.#deliver({ topic, text }, { isEvent: false });
       return;
     }
-    if (number <= (this.#taken.get(machineId) ?? 0)) return;
-    this.#taken.set(machineId, number);
-    this.#deliver({ topic, text, from: { machineId, number } }, { isEvent: true });
+    if (this.#take(machineId, number)) this.#deliver({ topic, text, from: { machineId, number } }, { isEvent: true });
   }
 
   #relay(relay: MessageRelay, message: QueuedMessage): void {
@@ -389,12 +394,12 @@ export class Session implements EventSink {
    * Waits for its client from now on, which was at another machine before, with what that has left and then what it had
    * not taken. Only while remote.
    */
-  becomeWaiting(settings: SessionSettings, { waitMs, messages }: LeftOver): void {
+  becomeWaiting(settings: SessionSettings, left: LeftOver): void {
     if (this.#state.kind !== "remote") throw new Error("only a remote session can begin to wait");
     const untaken = this.#state.relay.close();
     for (const { number } of untaken) if (number !== undefined) this.#recorder.onMessageGone(this, number);
     this.#set(settings);
-    this.#wait({ waitMs, messages });
+    this.#wait(left);
     for (const { topic, text } of untaken) this.#deliver({ topic, text }, { isEvent: true });
   }
 
@@ -496,7 +501,8 @@ export class Session implements EventSink {
   }
 
   /** Waits for the client from now on, with these messages for it. */
-  #wait({ waitMs, messages }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): void {
+  #wait({ waitMs, messages, taken = new Map() }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): void {
+    for (const [machineId, number] of taken) this.#take(machineId, number);
     const queue = new ResumeQueue(this.memory, {
       onQueued: (message) => this.#recorder.onMessage(this, message),
       onDropped: ({ number }) => {
@@ -512,9 +518,15 @@ export class Session implements EventSink {
   /** It was taken from another machine before, which may not know that. */
   #known(message: QueuedMessage): QueuedMessage {
     const { from } = message;
-    if (from !== undefined)
-      this.#taken.set(from.machineId, Math.max(from.number, this.#taken.get(from.machineId) ?? 0));
+    if (from !== undefined) this.#take(from.machineId, from.number);
     return message;
+  }
+
+  /** False: it was taken before. */
+  #take(machineId: string, number: number): boolean {
+    const isNew = number > (this.#taken.get(machineId) ?? 0);
+    if (isNew) this.#taken.set(machineId, number);
+    return isNew;
   }
 
   /** One that has waited before has its number. */

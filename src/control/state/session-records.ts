@@ -53,6 +53,8 @@ export const sessionRecord = z.strictObject({
   resumeKey: z.string().nullable(),
   /** When it ends if its client does not come back, Unix epoch milliseconds; null: the client was there. */
   deadlineEpochMs: z.number().nullable(),
+  /** The number of the last message taken from each machine that has players of it. */
+  taken: z.record(z.string(), z.int()).optional(),
 });
 
 export type SessionRecord = z.infer<typeof sessionRecord>;
@@ -66,7 +68,7 @@ export const messageRecord = z.strictObject({
 });
 
 export function sessionRecordOf(session: RecordedSession, epochMs: number): SessionRecord {
-  const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs } = session;
+  const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs, taken } = session;
   return {
     userId,
     clientName: clientName ?? null,
@@ -76,5 +78,6 @@ export function sessionRecordOf(session: RecordedSession, epochMs: number): Sess
     timeout,
     resumeKey,
     deadlineEpochMs: waitMs === undefined ? null : Math.min(Number.MAX_SAFE_INTEGER, Math.round(epochMs + waitMs)),
+    ...(taken.size > 0 && { taken: Object.fromEntries(taken) }),
   };
 }

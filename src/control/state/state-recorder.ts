@@ -110,6 +110,8 @@ export class StateRecorder implements SessionRecorder {
    * is at this moment, and is the other machine's then. Returns the keys of these records. Call it before it is remote.
    */
   releaseClient(session: RecordedSession): readonly string[] {
+    // With what was taken from other machines up to now.
+    this.onSession(session);
     const { entries } = this.#stored.get(session) ?? { entries: new Map<string, ReadChanges>() };
     const keys = [...entries.keys()].filter((key) => key.startsWith("session/") || key.startsWith("message/"));
     for (const key of keys) {

@@ -190,7 +190,7 @@ describe("bounds", () => {
   test("records of a session that is given away, or of a lost id, no longer count", async () => {
     write({ "session/a": "1", "session/b": "2" });
     await pass(0);
-    store.forgetSession("a");
+    store.forget(["session/a"]);
     expect(store.recordCount).toBe(1);
     membership.lostCount++;
     expect(store.recordCount).toBe(0);

@@ -164,7 +164,7 @@ describe("a session whose client belongs to another machine from now on", () => 
 
     const released = state.releaseClient(session);
     session.becomeRemote(relay);
-    await state.flushed();
+    await Promise.all([state.flushed(), flow()]);
     state.forget(released);
     store.records.delete(`message/${session.id}/000000000001`);
     player.intent = { ...player.intent, volume: 9 };
