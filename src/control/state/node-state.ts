@@ -17,6 +17,7 @@ import {
   restorePlayers,
   restoreSessions,
 } from "./restore-sessions.ts";
+import { recordKey } from "./session-records.ts";
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -163,9 +164,14 @@ export class NodeState {
       logger.warn("state: not all that plugins keep was restored", { sessionId: session.id, error });
     }
     const players = restorePlayers(session, stored, restoring);
-    const missing = stored.filter(({ guildId }) => !session.players.has(guildId)).length;
-    if (missing > 0)
-      logger.warn("state: not all players of a session were restored", { sessionId: session.id, missing });
+    const lost = stored.filter(({ guildId }) => !session.players.has(guildId));
+    for (const key of unreadable) this.write(key, undefined);
+    for (const { guildId } of lost) {
+      this.write(recordKey.player(session.id, guildId), undefined);
+      this.write(recordKey.track(session.id, guildId), undefined);
+    }
+    if (lost.length > 0)
+      logger.warn("state: not all players of a session were restored", { sessionId: session.id, lost: lost.length });
     recording.recorder.adopt(session);
     restoring.onSession(session);
     this.#begin(players);

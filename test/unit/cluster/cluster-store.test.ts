@@ -229,3 +229,27 @@ describe("reading", () => {
     for (const id of ["*", ">", "a/>", ""]) expect(await store.readSession(id, atLeast)).toEqual([]);
   });
 });
+
+describe("reading a session", () => {
+  test("waits for what this machine has written last, which may be newer than what is asked for", async () => {
+    const asked: BucketGuard[] = [];
+    const read = bucket.read.bind(bucket);
+    bucket.read = (patterns, options) => {
+      asked.push(options.atLeast);
+      return read(patterns, options);
+    };
+    write({ "session/a": "1" });
+    await pass(0);
+    const revision = nats.records.get("session/a")?.revision ?? 0;
+    const older = { key: "life/one", revision: 1 };
+    const newer = { key: "life/one", revision: revision + 7 };
+
+    void store.readSession("a", older).catch(() => undefined);
+    void store.readSession("a", newer).catch(() => undefined);
+    await pass(31_000);
+    void store.readSession("a", older).catch(() => undefined);
+    await pass(0);
+
+    expect(asked).toEqual([{ key: "session/a", revision }, newer, older]);
+  });
+});
