@@ -27,7 +27,7 @@ import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import type { Dialect } from "./dialect.ts";
-import { frameStats } from "./frame-stats.ts";
+import { countFrames, type FrameCounts, frameStats, readFrameCounts } from "./frame-stats.ts";
 import type { KeptValues } from "./kept-values.ts";
 import type { SessionMemory } from "./memory-shares.ts";
 import type { MessageRelay, RelayedMessage } from "./message-relay.ts";
@@ -40,6 +40,8 @@ import type { ClientOrigin, SessionSocket } from "./session-socket.ts";
 
 const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
+/** The topic of the frames that another machine has counted, which are not for the client. */
+const FRAMES = "frames";
 /**
  * Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these.
  */
@@ -149,6 +151,8 @@ export class Session implements EventSink {
   #messageNumber = 0;
   /** The number of the last message taken from each machine that has players of it. */
   readonly #taken = new Map<string, number>();
+  /** What each of them has counted last. */
+  readonly #otherFrames = new Map<string, FrameCounts>();
 
   /** Without a socket the client is away, and the session waits for it. */
   constructor(options: SessionOptions, socket: SessionSocket | undefined) {
@@ -331,6 +335,11 @@ export class Session implements EventSink {
 
   /** Takes a message for its client from another machine, in order; one that came before has no effect. */
   receive({ machineId, number, topic, text }: RelayedMessage): void {
+    if (topic === FRAMES) {
+      const frames = readFrameCounts(text);
+      if (frames !== undefined) this.#otherFrames.set(machineId, frames);
+      return;
+    }
     if (number === undefined) {
       if (this.isConnected) this.#deliver({ topic, text }, { isEvent: false });
       return;
@@ -487,13 +496,15 @@ export class Session implements EventSink {
   #scheduleStats(): Timer {
     return this.#options.clock.after(STATS_INTERVAL_MS, () => {
       this.#statsTimer = this.#scheduleStats();
-      if (!this.isRemote) this.#sendStats();
+      this.#sendStats();
     });
   }
 
   #sendStats(): void {
     const { clock, readStats } = this.#options;
-    this.send({ op: "stats", ...readStats(), frameStats: frameStats(this.players.values(), clock.epochMs()) });
+    const frames = countFrames(this.players.values(), clock.epochMs());
+    if (this.#state.kind === "remote") this.#state.relay.push({ topic: FRAMES, text: JSON.stringify(frames) });
+    else this.send({ op: "stats", ...readStats(), frameStats: frameStats(frames, this.#otherFrames.values()) });
   }
 
   get #timeoutMs(): number {

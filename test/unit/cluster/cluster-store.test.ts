@@ -234,9 +234,9 @@ describe("reading a session", () => {
   test("waits for what this machine has written last, which may be newer than what is asked for", async () => {
     const asked: BucketGuard[] = [];
     const read = bucket.read.bind(bucket);
-    bucket.read = (patterns, options) => {
-      asked.push(options.atLeast);
-      return read(patterns, options);
+    bucket.read = (patterns: readonly string[], options?: { readonly atLeast: BucketGuard }) => {
+      if (options !== undefined) asked.push(options.atLeast);
+      return read(patterns);
     };
     write({ "session/a": "1" });
     await pass(0);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { noLosses } from "../../../../src/bridge/audio-report.ts";
 import { UNLIMITED } from "../../../../src/control/access/identity.ts";
 import { V4_PROTOCOL } from "../../../../src/control/api/socket-protocol.ts";
 import type { Session } from "../../../../src/control/sessions/session.ts";
@@ -44,19 +45,20 @@ function resumable(): Session {
 }
 
 describe("a remote session", () => {
-  test("passes events on with ascending numbers, player updates without one, and nothing else", async () => {
+  test("passes events on with ascending numbers, player updates and counted frames without one, and nothing else", async () => {
     const session = sessions.openRemote("s", CLIENT, relay);
     const player = await addPlayer(session);
 
     player.say(1);
     player.sendPlayerUpdate();
     player.say(2);
-    clock.advance(120_000);
+    clock.advance(60_000);
 
     expect(relay.pushed.map(({ topic, number }) => [topic, number])).toEqual([
       ["7 TrackStuckEvent", 1],
       ["playerUpdate", undefined],
       ["7 TrackStuckEvent", 2],
+      ["frames", undefined],
     ]);
   });
 
@@ -162,6 +164,24 @@ describe("messages of other machines", () => {
     session.receive({ ...event(1), machineId: "other" });
 
     expect(socket.said).toEqual([1, 2, 3, 1]);
+  });
+
+  test("say what frames were sent there, which count as those of its own players for as long as they are new", async () => {
+    clock = new FakeClock({ epochMs: 60_000_000 });
+    const socket = new FakeSocket();
+    sessions = createSessions({ clock, createPlayer: playersInto(players) });
+    const session = sessions.open(socket, CLIENT);
+    const player = await addPlayer(session);
+    player.isPlaying = true;
+    player.frames = { minute: 1000, isWholeMinute: true, sentFrames: 3000, lostFrames: noLosses() };
+    const counted = (minute: number) => JSON.stringify({ minute, count: 1, sent: 2000, lost: 1000 });
+
+    session.receive({ machineId: "m", topic: "frames", text: counted(1000) });
+    session.receive({ machineId: "old", topic: "frames", text: counted(998) });
+    session.receive({ machineId: "odd", topic: "frames", text: "{}" });
+    clock.advance(60_000);
+
+    expect(socket.received.at(-1).frameStats).toEqual({ sent: 2500, nulled: 500, deficit: 0 });
   });
 
   test("wait for a client that is away, but for where players are", () => {
