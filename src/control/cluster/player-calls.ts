@@ -15,6 +15,12 @@ const guildId = z.string().regex(/^-?\d{1,20}$/);
 const epoch = z.int().positive();
 const number = z.int().positive();
 
+/** A record that the session's machine has written after the last writes of the machine that had the players before. */
+const atLeast = z.strictObject({
+  key: z.string().regex(/^place\/[a-z0-9]{1,64}\/-?\d{1,20}$/),
+  revision: z.int().positive(),
+});
+
 /** What a remote session is opened with. */
 const session = z.strictObject({
   id: sessionId,
@@ -29,8 +35,15 @@ export type RemoteSessionInfo = z.infer<typeof session>;
 export const playerCall = z.discriminatedUnion("kind", [
   /** A request of a client about the player of a guild, or (null) about the list of players. Answered as by REST. */
   z.strictObject({ kind: z.literal("request"), session, epoch, guildId: guildId.nullable(), request: z.string() }),
-  /** These are to be there: those that are not are made again from their records, and go on. Answer: `ensureAnswer`. */
-  z.strictObject({ kind: z.literal("ensure"), session, epoch, guildIds: z.array(guildId).max(10_000) }),
+  /**
+   * These are to be there: those that are not are made again from their records, and go on. `atLeast`: they are read as they
+   * are once that record is there; without it, once the owner record of that epoch is. Answer: `ensureAnswer`.
+   */
+  z.strictObject({
+    kind: z.literal("ensure"),
+    ...{ session, epoch, guildIds: z.array(guildId).max(10_000) },
+    atLeast: atLeast.optional(),
+  }),
   /** Whether there is a player of the guild, or anything that is kept for it. Answer: `holdsAnswer`. */
   z.strictObject({ kind: z.literal("holds"), sessionId, epoch, guildId }),
   /** The client is back: it is to be sent where each player is. Answer: empty. */

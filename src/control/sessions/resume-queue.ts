@@ -79,6 +79,11 @@ export class ResumeQueue {
     return messages;
   }
 
+  /** Removes some that no longer need to wait. They do not count as dropped. */
+  remove(isGone: (message: QueuedMessage) => boolean): void {
+    this.#replace(this.#messages.filter((message) => !isGone(message)));
+  }
+
   #dropHalf(): void {
     this.#drop(this.#messages.slice(Math.ceil(this.#messages.length / 2)));
   }

@@ -347,6 +347,11 @@ export class Session implements EventSink {
     if (this.#take(machineId, number)) this.#deliver({ topic, text, from: { machineId, number } }, { isEvent: true });
   }
 
+  /** The machine of its client has taken the relayed message of that number, or it was dropped. Only while remote. */
+  relayed(number: number): void {
+    if (this.isRemote) this.#recorder.onMessageGone(this, number);
+  }
+
   #relay(relay: MessageRelay, message: QueuedMessage): void {
     const numbered = { ...message, number: relay.nextNumber() };
     this.#recorder.onMessage(this, numbered);
