@@ -55,4 +55,18 @@ export class TestPlaces implements SessionPlaces {
   onCall(handler: Handler): void {
     this.#handlers.set(this.#machine, handler);
   }
+
+  holdPlayer(): undefined {
+    return undefined;
+  }
+
+  playerMachines(): readonly string[] {
+    return [];
+  }
+
+  callPlayer(): Promise<string> {
+    return Promise.reject(new Error("no player is elsewhere"));
+  }
+
+  onPlayerCall(): void {}
 }
