@@ -18,6 +18,7 @@ import type { Connections } from "./connections.ts";
 import { ForwardedRequests } from "./forwarded-requests.ts";
 import { type MadeAnswer, makeFailure } from "./made-answer.ts";
 import type { RequestLog } from "./request-log.ts";
+import { RequestPassing } from "./request-passing.ts";
 import { pathOf, queryOf, withoutPathParameters } from "./request-target.ts";
 import { type RouteCall, RouteCalls, type RouteCallsOptions } from "./route-calls.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
@@ -113,7 +114,9 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   );
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   const calls = new RouteCalls(options);
-  const shared = { ...options, calls, forwarded: new ForwardedRequests({ ...options, calls }), identities, logged };
+  const passing = new RequestPassing(options);
+  const forwarded = new ForwardedRequests({ ...options, calls, passing });
+  const shared = { ...options, calls, forwarded, identities, logged };
   for (const route of options.routes) addRoute(app, table, { ...shared, route });
   addPluginRoutes(app, shared);
   return app;
