@@ -6,12 +6,14 @@ import { NodeError } from "../../errors.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { ForwardedAnswer } from "./forwarded-form.ts";
 import { type MadeAnswer, makeFailure } from "./made-answer.ts";
+import type { PlacedRequests } from "./placed-requests.ts";
 import { passedText, type RequestPassing } from "./request-passing.ts";
 import type { RouteCall, RouteCalls, RouteCallsOptions } from "./route-calls.ts";
 
 interface ForwardedRequestsOptions extends Pick<RouteCallsOptions, "isClosing" | "places"> {
   readonly context: Pick<RouteCallsOptions["context"], "clock" | "logger">;
-  readonly calls: Pick<RouteCalls, "machineOf" | "answer">;
+  readonly calls: Pick<RouteCalls, "machineOf">;
+  readonly placed: Pick<PlacedRequests, "answer">;
   readonly passing: Pick<RequestPassing, "ask" | "receive">;
 }
 
@@ -21,12 +23,12 @@ export class ForwardedRequests {
   /** From now on it answers what other machines pass on. */
   constructor(options: ForwardedRequestsOptions) {
     this.#options = options;
-    const { calls, passing, places } = options;
+    const { calls, placed, passing, places } = options;
     const isHere = (machine: string | undefined): boolean => machine === undefined;
     places.onCall((text) =>
       passing.receive(text, {
         isHere: (request) => calls.machineOf(request)?.then(isHere) ?? true,
-        answer: (call) => calls.answer(call),
+        answer: (call) => placed.answer(call),
       }),
     );
   }
@@ -36,14 +38,14 @@ export class ForwardedRequests {
    * `RouteCalls.answer`.
    */
   async answer(call: RouteCall, machine: string): Promise<MadeAnswer | undefined> {
-    const { calls, context, isClosing } = this.#options;
+    const { calls, placed, context, isClosing } = this.#options;
     let asked = machine;
     try {
       const text = passedText(call);
       const first = await this.#ask(machine, text, call);
       if (first.kind === "answered") return { ...first, logged: { machine } };
       const now = await calls.machineOf(call);
-      if (now === undefined) return await calls.answer(call);
+      if (now === undefined) return await placed.answer(call);
       asked = now;
       const second = await this.#ask(now, text, call);
       if (second.kind === "answered") return { ...second, logged: { machine: now } };

@@ -79,10 +79,8 @@ export class RequestPassing {
       if (!(typeof here === "boolean" ? here : await here)) return writeAnswer({ kind: "moved" });
       const made = await this.#answer(request, answer, answered.signal);
       if (made === undefined) {
-        throw new NodeError(
-          "cluster-away",
-          "the machine of the session has stopped, or lost it: try again in a moment",
-        );
+        const message = "the machine that was asked has stopped, or lost its sessions: try again in a moment";
+        throw new NodeError("cluster-away", message);
       }
       return writeAnswer({ kind: "answered", ...made });
     } finally {

@@ -29,8 +29,9 @@ beforeEach(() => {
   const context = { clock: systemClock, slicer: new TaskSlicer(systemClock), logger: silentLogger };
   const keys = { named: () => undefined };
   const passing = new RequestPassing({ context, keys, routes: [ROUTE], pluginRoutes: { routes: [] } });
-  const calls = { machineOf: () => undefined, answer: (call: RouteCall) => answerHere(call) };
-  forwarded = new ForwardedRequests({ context, calls, passing, places, isClosing: () => false });
+  const calls = { machineOf: () => undefined };
+  const placed = { answer: (call: RouteCall) => answerHere(call) };
+  forwarded = new ForwardedRequests({ context, calls, placed, passing, places, isClosing: () => false });
 });
 
 /** A request of a client that disconnects when `gone` aborts. */
