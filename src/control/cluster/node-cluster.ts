@@ -192,6 +192,20 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#onCall = handler;
   }
 
+  holdPlayer(): undefined {
+    return undefined;
+  }
+
+  playerMachines(): readonly string[] {
+    return [];
+  }
+
+  callPlayer(): Promise<string> {
+    return Promise.reject(new NodeError("cluster-away", "this machine places no players elsewhere"));
+  }
+
+  onPlayerCall(): void {}
+
   report(): ClusterReport {
     const { self, status, machines } = this.#options.opened.membership;
     const { homes, machines: owners } = this.#directory;
