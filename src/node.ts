@@ -24,6 +24,7 @@ import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
 import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
+import type { Dialect } from "./control/sessions/dialect.ts";
 import { LyricsSubscriptions } from "./control/sessions/lyrics-subscriptions.ts";
 import { PluginPlayers } from "./control/sessions/plugin-players.ts";
 import type { Session } from "./control/sessions/session.ts";
@@ -305,14 +306,15 @@ async function buildParts(
     },
   });
   const endSilent = (session: Session) => api.endSilent(session);
-  const cluster = opened && new NodeCluster({ opened, sessions, state, endSilent, clock, logger });
+  const dialectOf = (version: Dialect["version"]) => api.dialectOf(version);
+  const cluster = opened && new NodeCluster({ opened, sessions, state, dialectOf, endSilent, clock, logger });
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
   const restoreState = () =>
     state.restore({
       sessions,
-      dialectOf: (version) => api.dialectOf(version),
+      dialectOf,
       isKnownOwner: (owner) => keys.has(owner),
       allowedFilters: (owner, filters) => allowedFilters(filters, { disabledFilters, limits: keys.limitsOf(owner) }),
       onSession: (session) => lyricsSubscriptions.restore(session),

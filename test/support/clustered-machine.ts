@@ -76,6 +76,8 @@ interface MachineOptions {
   readonly clock?: Clock;
   /** Of its ids. Default: that of the system. */
   readonly random?: Random;
+  /** Chooses one of these machines for one more player. Default: itself. */
+  readonly choose?: (machineIds: readonly string[]) => string | undefined;
   /** How long its next player takes to end. Default: no time. */
   readonly goodbyeMs?: () => number;
 }
@@ -149,12 +151,16 @@ export class TestMachine {
         return player;
       },
     });
-    this.cluster = new NodeCluster({
+    const cluster = new NodeCluster({
       ...{ opened, sessions: this.sessions, state: this.state, clock, logger },
+      dialectOf: () => V4_PROTOCOL,
+      choose: () => (options.choose ?? (() => this.id))(opened.membership.peers().map(({ id }) => id)),
       endSilent: async (session) => {
         if (this.silent.has(session)) session.disconnect();
       },
     });
+    this.cluster = cluster;
+    cluster.onPlayerCall((text) => this.#carryOut(text));
   }
 
   get id(): string {

@@ -31,12 +31,12 @@ const READS_MAX = 64;
 
 interface RemoteSessionsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession">;
+  readonly store: Pick<ClusterStore, "readSession" | "forget">;
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<Membership, "self" | "guard" | "isAlive" | "isNatsAway" | "status" | "onFenced">;
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget">;
   readonly sessions: Pick<Sessions, "get" | "own" | "openRemote" | "isClosed">;
-  readonly state: Pick<NodeState, "adoptPlayers" | "flushed" | "isStoring">;
+  readonly state: Pick<NodeState, "adoptPlayers" | "releasePlayers" | "forget" | "flushed" | "isStoring">;
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -157,7 +157,8 @@ export class RemoteSessions {
         this.#options.sessions.get(call.sessionId)?.sendPlayerUpdates();
         return "";
       case "release":
-        throw new NodeError("cluster-away", "players cannot be released yet");
+        await this.#release(call);
+        return "";
     }
   }
 
@@ -239,6 +240,18 @@ export class RemoteSessions {
     await state.flushed();
     if (!state.isStoring) throw away("the end of a player cannot be stored");
     return isUsed();
+  }
+
+  /** @throws NodeError "cluster-away" when they have ended here, and what was last of them could not be stored */
+  async #release({ sessionId, guildIds }: Extract<PlayerCall, { kind: "release" }>): Promise<void> {
+    const { sessions, state, store } = this.#options;
+    const session = sessions.get(sessionId);
+    if (session === undefined) return;
+    const keys = state.releasePlayers(session, guildIds);
+    await Promise.all([...guildIds.map((guildId) => session.releasePlayer(guildId)), state.flushed()]);
+    if (!state.isStoring) throw away("where players were could not be stored");
+    state.forget(keys);
+    store.forget(keys);
   }
 
   #checkLater(): void {

@@ -13,6 +13,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
 import type { StateRecord } from "../../state/state-store.ts";
+import type { MessageRelay } from "../sessions/message-relay.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
@@ -77,8 +78,11 @@ interface SessionPlayerPlaces {
 
 /** remote-sessions.ts is the real one. */
 interface RemoteKeeper {
-  /** It becomes remote: its players stay here. */
-  keep(session: Session): void;
+  /**
+   * The way of the messages of a session that becomes remote in this moment.
+   * @throws NodeError "cluster-away"
+   */
+  newRelay(sessionId: string): MessageRelay;
 }
 
 export class SessionClaims implements SessionHomes {
@@ -117,6 +121,11 @@ export class SessionClaims implements SessionHomes {
   /** Whether it is this machine's, as far as this machine knows. */
   isOwn(sessionId: string): boolean {
     return this.#own.has(sessionId);
+  }
+
+  /** The revision of the record that says that the session is this machine's; undefined: it is not. */
+  epochOf(sessionId: string): number | undefined {
+    return this.#own.get(sessionId);
   }
 
   /** This machine has that id from now on. */
@@ -317,7 +326,7 @@ export class SessionClaims implements SessionHomes {
       if (life !== this.#life || !session.isWaiting || !canGive()) return;
       const keys = areStaying ? state.releaseClient(session) : state.release(session);
       this.#own.delete(id);
-      if (areStaying) remotes.keep(session);
+      if (areStaying) session.becomeRemote(remotes.newRelay(id));
       else session.drop();
       // Nothing may sound at two places, and what is stored must be all.
       await Promise.all([areStaying || session.playersGone(), state.flushed()]);

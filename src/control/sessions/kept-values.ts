@@ -24,6 +24,11 @@ export class KeptValues {
     this.#onChanged = onChanged;
   }
 
+  /** Whether anything is kept for the guild. */
+  has(guildId: string): boolean {
+    return this.#byGuild.has(guildId);
+  }
+
   get isEmpty(): boolean {
     return this.#byGuild.size === 0;
   }

@@ -146,8 +146,8 @@ export class NodeState {
   }
 
   /**
-   * Makes players of a remote session again, from records as another machine has written them, and lets them go on. Those
-   * that are here already stay as they are. Only after `restore`.
+   * Makes players of a session again, from records as another machine has written them, and lets them go on. Those that are
+   * here already stay as they are. Only after `restore`.
    */
   adoptPlayers(session: Session, records: readonly StateRecord[]): void {
     const recording = this.#recording;
@@ -172,7 +172,8 @@ export class NodeState {
     }
     if (lost.length > 0)
       logger.warn("state: not all players of a session were restored", { sessionId: session.id, lost: lost.length });
-    recording.recorder.adopt(session);
+    if (session.isLasting) recording.recorder.adopt(session);
+    else for (const { key } of records) this.write(key, undefined);
     restoring.onSession(session);
     this.#begin(players);
   }

@@ -23,6 +23,7 @@ export const recordKey = {
   track: (sessionId: string, guildId: string): string => `track/${sessionId}/${guildId}`,
   message: (sessionId: string, number: number): string =>
     `message/${sessionId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
+  place: (sessionId: string, guildId: string): string => `place/${sessionId}/${guildId}`,
   relay: (sessionId: string, machineId: string, number: number): string =>
     `relay/${sessionId}/${machineId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
   kept: (sessionId: string, guildId: string, plugin: string): string =>
