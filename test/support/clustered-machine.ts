@@ -92,6 +92,8 @@ export class TestMachine {
   readonly cluster: NodeCluster;
   readonly opened: OpenedCluster;
   readonly lines: string[] = [];
+  /** Called with each update that is carried out here. */
+  onUpdate: () => void = () => undefined;
   /** Those of level "error", with their fields. */
   readonly errors: { readonly message: string; readonly fields: object }[] = [];
   /** Clients that do not answer a ping. */
@@ -236,6 +238,7 @@ export class TestMachine {
     const { lives } = this.cluster;
     if (change.kind === "destroy") void session.destroyPlayer(guildId);
     else {
+      this.onUpdate();
       const player = (await session.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true })) as FakeSessionPlayer;
       player.intent = { ...player.intent, volume: change.volume };
       player.isPlaying = true;
