@@ -281,7 +281,8 @@ export class SessionTrial {
     } as unknown as FormerLife;
     const random = bytesOf(this.#random);
     const goodbyeMs = () => (this.#random() < 0.8 ? 0 : this.#random() * GOODBYE_MS_MAX);
-    const machine = new TestMachine(this.world, place.name, { formerLife, clock, random, goodbyeMs });
+    const choose = (ids: readonly string[]) => ids[Math.floor(this.#random() * ids.length)];
+    const machine = new TestMachine(this.world, place.name, { formerLife, clock, random, goodbyeMs, choose });
     machine.bucket.transit = () => this.#transit(TRANSIT_MS_MAX);
     const process: Process = {
       ...{ place, machine, clock, ids, isOver: false, isLeaving: false, harm: undefined },
