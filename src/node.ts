@@ -48,7 +48,7 @@ import { LogRing } from "./log/log-ring.ts";
 import { LogCounter } from "./observability/metrics/log-counter.ts";
 import { NodeMetrics } from "./observability/metrics/node-metrics.ts";
 import { createInfo } from "./observability/status/node-info.ts";
-import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
+import { loadOfMachine, loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
@@ -305,7 +305,9 @@ async function buildParts(
     },
   });
   const endSilent = (session: Session) => api.endSilent(session);
-  const cluster = opened && new NodeCluster({ opened, sessions, state, endSilent, clock, logger });
+  const readMachineLoad = () => loadOfMachine(workers.load, sessions);
+  const cluster =
+    opened && new NodeCluster({ opened, sessions, state, endSilent, readLoad: readMachineLoad, clock, logger });
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
@@ -405,6 +407,7 @@ async function buildParts(
     keys,
     limitsOf,
     homes: cluster,
+    isGateway: config.cluster?.roles.includes("gateway"),
     places: cluster,
     tls,
     dashboard,
