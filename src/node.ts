@@ -49,7 +49,7 @@ import { LogRing } from "./log/log-ring.ts";
 import { LogCounter } from "./observability/metrics/log-counter.ts";
 import { NodeMetrics } from "./observability/metrics/node-metrics.ts";
 import { createInfo } from "./observability/status/node-info.ts";
-import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
+import { loadOfMachine, loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
@@ -307,7 +307,10 @@ async function buildParts(
   });
   const endSilent = (session: Session) => api.endSilent(session);
   const dialectOf = (version: Dialect["version"]) => api.dialectOf(version);
-  const cluster = opened && new NodeCluster({ opened, sessions, state, dialectOf, endSilent, clock, logger });
+  const readMachineLoad = () => loadOfMachine(workers.load, sessions);
+  const cluster =
+    opened &&
+    new NodeCluster({ opened, sessions, state, dialectOf, endSilent, readLoad: readMachineLoad, clock, logger });
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
@@ -407,6 +410,7 @@ async function buildParts(
     keys,
     limitsOf,
     homes: cluster,
+    isGateway: config.cluster?.roles.includes("gateway"),
     places: cluster,
     tls,
     dashboard,

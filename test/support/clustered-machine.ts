@@ -3,8 +3,9 @@
 
 import { ClusterStore } from "../../src/cluster/cluster-store.ts";
 import { DEAD_MS } from "../../src/cluster/lease-times.ts";
-import { CONTRACT_VERSION } from "../../src/cluster/machine.ts";
+import { CONTRACT_VERSION, type MachineLoad } from "../../src/cluster/machine.ts";
 import { Membership } from "../../src/cluster/membership.ts";
+import { MACHINE_ROLES, type MachineRole } from "../../src/config/cluster-settings.ts";
 import { V4_PROTOCOL } from "../../src/control/api/socket-protocol.ts";
 import type { FormerLife } from "../../src/control/cluster/former-life.ts";
 import { NodeCluster, type OpenedCluster } from "../../src/control/cluster/node-cluster.ts";
@@ -70,6 +71,8 @@ export type PlayerChange = { readonly kind: "update"; readonly volume: number } 
 interface MachineOptions {
   /** Its wall clock is. */
   readonly aheadMs?: number;
+  /** Default: both. */
+  readonly roles?: readonly MachineRole[];
   /** Default: none. */
   readonly formerLife?: FormerLife;
   /** Default: that of the world. */
@@ -98,10 +101,12 @@ export class TestMachine {
   readonly errors: { readonly message: string; readonly fields: object }[] = [];
   /** Clients that do not answer a ping. */
   readonly silent = new Set<Session>();
+  /** What it says of itself. */
+  load: MachineLoad = { players: 0, load: 0, loadPerPlayer: 0.01, hasCapacity: true, isDraining: false };
   readonly #world: ClusterWorld;
 
   constructor(world: ClusterWorld, name: string, options: MachineOptions = {}) {
-    const { aheadMs = 0, formerLife, random = systemRandom } = options;
+    const { aheadMs = 0, formerLife, random = systemRandom, roles = MACHINE_ROLES } = options;
     const clock = wrongBy(aheadMs, options.clock ?? world.clock);
     const bucket = world.nats.connect(clock);
     this.#world = world;
@@ -118,7 +123,8 @@ export class TestMachine {
       membership: new Membership({
         ...{ bucket, link, clock, logger, random },
         formerIds: formerLife?.ids,
-        self: { name, region: undefined, version: "1", contract: CONTRACT_VERSION },
+        self: { name, roles, regions: [], version: "1", contract: CONTRACT_VERSION },
+        readLoad: () => opened.handlers?.readLoad(),
         onJoined: (id) => opened.handlers?.onJoined(id),
         onLost: (reason) => opened.handlers?.onLost(reason),
         onMachines: () => opened.handlers?.onMachines(),
@@ -160,6 +166,7 @@ export class TestMachine {
       endSilent: async (session) => {
         if (this.silent.has(session)) session.disconnect();
       },
+      readLoad: () => this.load,
     });
     this.cluster = cluster;
     cluster.onPlayerCall((text) => this.#carryOut(text));

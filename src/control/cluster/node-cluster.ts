@@ -6,7 +6,7 @@ import type { Bucket } from "../../cluster/bucket.ts";
 import { ClusterStore } from "../../cluster/cluster-store.ts";
 import { connectCluster } from "../../cluster/connect-cluster.ts";
 import type { LostReason } from "../../cluster/lease.ts";
-import { CONTRACT_VERSION, type Machine } from "../../cluster/machine.ts";
+import { CONTRACT_VERSION, type Machine, type MachineLoad } from "../../cluster/machine.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import { Membership } from "../../cluster/membership.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
@@ -21,6 +21,7 @@ import type { NodeState } from "../state/node-state.ts";
 import type { ClusterReport } from "./cluster-status.ts";
 import type { FormerLife } from "./former-life.ts";
 import { MachineCalls } from "./machine-calls.ts";
+import { MachineChooser } from "./machine-chooser.ts";
 import { PlayerPlaces } from "./player-places.ts";
 import { RemoteSessions } from "./remote-sessions.ts";
 import { SessionClaims } from "./session-claims.ts";
@@ -34,6 +35,7 @@ interface ClusterHandlers {
   readonly onJoined: (machineId: string) => void;
   readonly onLost: (reason: LostReason) => void;
   readonly onMachines: () => void;
+  readonly readLoad: () => MachineLoad;
 }
 
 /** Connected, or about to be; nothing is done in it before NodeCluster starts. */
@@ -43,7 +45,7 @@ export interface OpenedCluster {
   readonly membership: Membership;
   readonly store: ClusterStore;
   readonly formerLife: Pick<FormerLife, "remember" | "close">;
-  /** Who is told of this machine's place in the cluster. */
+  /** Who is told of this machine's place in the cluster, and says how busy it is. */
   handlers: ClusterHandlers | undefined;
 }
 
@@ -61,13 +63,15 @@ export async function openCluster(
   const { link, bucket } = await connectCluster(settings, options);
   const self: Omit<Machine, "id"> = {
     name: settings.machine,
-    region: settings.region,
+    roles: settings.roles,
+    regions: settings.regions,
     version: VERSION,
     contract: CONTRACT_VERSION,
   };
   const membership = new Membership({
     ...options,
     ...{ bucket, link, self, formerIds: formerLife.ids },
+    readLoad: () => opened.handlers?.readLoad(),
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
     onMachines: () => opened.handlers?.onMachines(),
@@ -82,10 +86,12 @@ interface NodeClusterOptions {
   readonly sessions: Pick<Sessions, "get" | "own" | "all" | "newId" | "openRemote" | "isClosed">;
   readonly state: NodeState;
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
-  /** The machine for one more player. Default: this one. */
+  /** The machine for one more player. Default: by region, capacity and load. */
   readonly choose?: (wish: { readonly region: string | undefined }) => string | undefined;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
+  /** How busy this machine is now. */
+  readonly readLoad: () => MachineLoad;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -117,17 +123,19 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const parts = { ...options, bucket, store, link, membership, directory };
     this.#calls = new MachineCalls({ link, membership });
     this.#remotes = new RemoteSessions(parts);
+    const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
       ...parts,
       call: (machineId, kind, request) => this.#calls.call(machineId, kind, request),
       epochOf: (sessionId) => this.#claims.epochOf(sessionId),
-      choose: options.choose ?? (() => membership.self?.id),
+      choose: options.choose ?? (({ region }) => chooser.choose(region)),
     });
     this.#claims = new SessionClaims({ ...parts, places: this.#places, remotes: this.#remotes });
     opened.handlers = {
       onJoined: (id) => this.#onJoined(id),
       onLost: (reason) => this.#onLost(reason),
       onMachines: () => this.#onMachines(),
+      readLoad: options.readLoad,
     };
   }
 
@@ -220,13 +228,14 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   }
 
   report(): ClusterReport {
-    const { self, status, machines } = this.#options.opened.membership;
+    const { membership } = this.#options.opened;
+    const { self, status, machines } = membership;
     const { homes, machines: owners } = this.#directory;
     const sessionsElsewhere = homes.size - (owners.get(self?.id ?? "")?.size ?? 0);
     return {
       status,
       machine: self,
-      machines,
+      machines: machines.map((machine) => ({ ...machine, players: membership.loadOf(machine.id)?.players })),
       sessionsElsewhere,
       counts: { ...this.#claims.counts, ...this.#counts },
     };
