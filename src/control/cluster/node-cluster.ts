@@ -145,13 +145,18 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#options.opened.membership.start();
   }
 
-  /** Call it when the sessions have ended here and what is left of them is stored: others take them over at once. */
-  async leave(): Promise<void> {
-    const { membership, link, formerLife } = this.#options.opened;
+  /** Call it before the sessions end here: they go on elsewhere. */
+  stop(): void {
     this.#stopServing?.();
     this.#claims.close();
     this.#remotes.close();
     this.#places.close();
+  }
+
+  /** Call it when the sessions have ended here and what is left of them is stored: others take them over at once. */
+  async leave(): Promise<void> {
+    const { membership, link, formerLife } = this.#options.opened;
+    this.stop();
     this.#directory.close();
     await membership.leave();
     await Promise.all([link.close(), formerLife.close()]);
@@ -163,10 +168,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const { sessionId } = event;
     if (type === "sessionOpened") this.#claims.onOpened(sessionId);
     else if (type === "sessionResumed") this.#places.onResumed(sessionId);
-    else if (type === "sessionClosed") {
-      this.#places.onClosed(sessionId);
-      this.#claims.onClosed(sessionId);
-    }
+    else if (type === "sessionClosed") this.#claims.onClosed(sessionId);
   }
 
   reserve(): Promise<string> {

@@ -31,6 +31,7 @@ import {
   type PlayerCall,
   type RemoteSessionInfo,
 } from "./player-calls.ts";
+import { ownerKey } from "./session-directory.ts";
 import type { AskedPlayer, HoldOptions, PlayerHold } from "./session-places.ts";
 
 /** A request waits so long for a player that is about to go on elsewhere. */
@@ -99,6 +100,7 @@ export class PlayerPlaces {
   readonly #openings = new Map<string, Opening>();
   #revivingCount = 0;
   #stopServing: (() => void) | undefined;
+  #life = 0;
 
   constructor(options: PlayerPlacesOptions) {
     this.#options = options;
@@ -113,12 +115,14 @@ export class PlayerPlaces {
 
   /** Other machines may have all sessions by now. */
   onLost(): void {
+    this.#life++;
     this.#stopServing?.();
     this.#placed.clear();
     this.#openings.clear();
   }
 
   close(): void {
+    this.#life++;
     this.#stopServing?.();
   }
 
@@ -137,7 +141,7 @@ export class PlayerPlaces {
     const session = this.#options.sessions.own(sessionId);
     if (session === undefined || session.dialect.version !== "4") return undefined;
     const isKnown = this.#placed.get(sessionId)?.places.has(guildId) === true;
-    if (!isKnown && (!options.isMaking || isUsed(session, guildId))) return undefined;
+    if (!isKnown && (!options.isMaking || session.hasGuild(guildId))) return undefined;
     return this.#hold(session, guildId, options);
   }
 
@@ -171,7 +175,7 @@ export class PlayerPlaces {
     const here: Place[] = [];
     for (const [guildId, region] of regions) {
       const machineId = machines.get(guildId);
-      const isHere = machineId === membership.self?.id || (before !== undefined && isUsed(before, guildId));
+      const isHere = machineId === membership.self?.id || before?.hasGuild(guildId) === true;
       const place = newPlace(guildId, { machineId, region });
       if (!isHere && machineId !== undefined && this.#isPeer(machineId)) elsewhere.push(place);
       else if (!isHere && !isV3 && this.#chooseOther(place)) moving.push(place);
@@ -221,6 +225,7 @@ export class PlayerPlaces {
   /** Another machine has it. */
   forget(sessionId: string): void {
     this.#placed.delete(sessionId);
+    this.#openings.delete(sessionId);
   }
 
   /** Its client is back, and is to be sent where each player is. */
@@ -233,11 +238,37 @@ export class PlayerPlaces {
     }
   }
 
-  /** The session has ended. The other machines see that by its owner record. */
-  onClosed(sessionId: string): void {
+  /**
+   * The session has ended, which was this machine's since that revision of its owner record. Resolves when no other machine
+   * has anything of it, and none of its players has a record.
+   */
+  async end(sessionId: string, epoch: number): Promise<void> {
+    const { state, store, logger, clock } = this.#options;
     const placed = this.#placed.get(sessionId);
+    const machineIds = this.machinesOf(sessionId);
     this.#placed.delete(sessionId);
-    for (const place of placed?.places.values() ?? []) this.#forgetRecords(sessionId, place);
+    for (const { guildId, revision } of placed?.places.values() ?? [])
+      if (revision !== 0) state.write(recordKey.place(sessionId, guildId), undefined);
+    if (machineIds.length === 0) return;
+    const life = this.#life;
+    let left = machineIds;
+    for (let delayMs = RETRY_MS_MIN; life === this.#life; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
+      try {
+        left = left.filter((machineId) => this.#isPeer(machineId));
+        await Promise.all(left.map((machineId) => this.#call(machineId, { kind: "end", sessionId, epoch })));
+        // What those have left that have died: their writes are over.
+        await state.flushed();
+        if (!state.isStoring) throw away("the end of a session cannot be stored");
+        const records = await store.readSession(sessionId, { key: ownerKey(sessionId), revision: epoch });
+        if (life !== this.#life) return;
+        for (const { key } of records) state.write(key, undefined);
+        return;
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        logger.debug("cluster: a session could not be ended everywhere yet", { sessionId, error });
+        await pause(clock, delayMs);
+      }
+    }
   }
 
   /** Machines have come or gone: players of those that have died get another one. */
@@ -264,7 +295,7 @@ export class PlayerPlaces {
     place.holdCount++;
     place.region = region ?? place.region;
     try {
-      const isNew = place.machineId === undefined && !place.isChosenHere && !isUsed(session, guildId);
+      const isNew = place.machineId === undefined && !place.isChosenHere && !session.hasGuild(guildId);
       if (isNew && isMaking) await this.#place(placed, place);
     } catch (error) {
       this.#release(placed, place, { mayBeGone: false });
@@ -301,12 +332,10 @@ export class PlayerPlaces {
       }
     });
     await place.changing;
-    if (failure !== undefined) throw failure;
-    if (this.#placed.get(session.id) === placed) return;
-    // Nobody else removes it.
-    if (this.#options.sessions.own(session.id) === undefined && this.#options.epochOf(session.id) === undefined)
-      state.write(recordKey.place(session.id, place.guildId), undefined);
-    throw moved();
+    const isOver = this.#placed.get(session.id) !== placed;
+    // It may have been written after the session has ended here.
+    if (isOver && this.#isEnded(session)) state.write(recordKey.place(session.id, place.guildId), undefined);
+    if (failure !== undefined || isOver) throw failure ?? moved();
   }
 
   #release(placed: Placed, place: Place, { mayBeGone }: { readonly mayBeGone: boolean }): void {
@@ -323,11 +352,12 @@ export class PlayerPlaces {
   async #check(placed: Placed, place: Place): Promise<void> {
     const { logger, epochOf } = this.#options;
     const { id: sessionId } = placed.session;
-    const { guildId, machineId = "" } = place;
+    const { guildId } = place;
     const epoch = epochOf(sessionId);
-    if (epoch === undefined) return;
+    const isMeant = this.#isCurrent(placed) && placed.places.get(guildId) === place && place.machineId !== undefined;
+    if (epoch === undefined || !isMeant || place.holdCount > 0) return;
     try {
-      const text = await this.#call(machineId, { kind: "holds", sessionId, epoch, guildId });
+      const text = await this.#call(place.machineId ?? "", { kind: "holds", sessionId, epoch, guildId });
       const { holds } = holdsAnswer.parse(JSON.parse(text));
       place.mayBeGone = false;
       if (!holds) await this.#remove(placed, place);
@@ -480,6 +510,12 @@ export class PlayerPlaces {
 
   // Small parts
 
+  /** Nobody has it any more. */
+  #isEnded({ id }: Session): boolean {
+    const { sessions, epochOf } = this.#options;
+    return sessions.get(id) === undefined && epochOf(id) === undefined;
+  }
+
   #elsewhere(sessionId: string): readonly Place[] {
     const places = this.#placed.get(sessionId)?.places.values() ?? [];
     return [...places].filter(({ machineId }) => machineId !== undefined);
@@ -515,9 +551,10 @@ export class PlayerPlaces {
     return this.#placed.get(placed.session.id) === placed;
   }
 
-  /** What comes for these waits until `work` is done. */
+  /** What comes for these waits until `work` is done, which begins at once, or after what changes them already. */
   #change(places: readonly Place[], work: () => Promise<void>): Promise<void> {
-    const changing = work()
+    const before = places.flatMap(({ changing }) => changing ?? []);
+    const changing = (before.length === 0 ? work() : Promise.all(before).then(work))
       .catch((error: unknown) => {
         const isExpected = error instanceof NodeError && error.fault !== "ourselves";
         this.#options.logger[isExpected ? "debug" : "error"]("cluster: a player could not be placed", { error });
@@ -534,15 +571,6 @@ export class PlayerPlaces {
   #call(machineId: string, call: PlayerCall): Promise<string> {
     return this.#options.call(machineId, PLAYERS, JSON.stringify(call));
   }
-
-  #forgetRecords(sessionId: string, { guildId, machineId, revision }: Place): void {
-    const { state } = this.#options;
-    if (revision === 0) return;
-    state.write(recordKey.place(sessionId, guildId), undefined);
-    if (machineId === undefined || this.#isPeer(machineId)) return;
-    state.write(recordKey.player(sessionId, guildId), undefined);
-    state.write(recordKey.track(sessionId, guildId), undefined);
-  }
 }
 
 function newPlace(
@@ -556,11 +584,6 @@ function newPlace(
     mayBeGone: false,
     changing: undefined,
   };
-}
-
-/** There is a player of the guild here, or a value is kept for it. */
-function isUsed({ players, kept }: Session, guildId: string): boolean {
-  return players.has(guildId) || kept.has(guildId);
 }
 
 function infoOf({ id, userId, clientName, owner, account }: Session): RemoteSessionInfo {

@@ -156,6 +156,9 @@ export class RemoteSessions {
       case "sendUpdates":
         this.#options.sessions.get(call.sessionId)?.sendPlayerUpdates();
         return "";
+      case "end":
+        await this.#endFor(call.sessionId);
+        return "";
       case "release":
         await this.#release(call);
         return "";
@@ -240,6 +243,15 @@ export class RemoteSessions {
     await state.flushed();
     if (!state.isStoring) throw away("the end of a player cannot be stored");
     return isUsed();
+  }
+
+  /** @throws NodeError "cluster-away" when it has ended here, and that could not be stored */
+  async #endFor(sessionId: string): Promise<void> {
+    const { sessions, state } = this.#options;
+    const session = sessions.get(sessionId);
+    this.#end(sessionId);
+    await Promise.all([session?.playersGone(), state.flushed()]);
+    if (!state.isStoring) throw away("the end of a session cannot be stored");
   }
 
   /** @throws NodeError "cluster-away" when they have ended here, and what was last of them could not be stored */

@@ -74,6 +74,8 @@ interface SessionPlayerPlaces {
   giving(session: Session): Promise<void>;
   /** Another machine has it. */
   forget(sessionId: string): void;
+  /** It has ended. Resolves when no other machine has anything of it. */
+  end(sessionId: string, epoch: number): Promise<void>;
 }
 
 /** remote-sessions.ts is the real one. */
@@ -152,6 +154,7 @@ export class SessionClaims implements SessionHomes {
     }
   }
 
+  /** Sessions go on elsewhere from now on, whatever becomes of them here. */
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -181,10 +184,15 @@ export class SessionClaims implements SessionHomes {
 
   /** A session has ended. */
   onClosed(id: string): void {
-    if (!this.#own.delete(id)) return;
+    const revision = this.#own.get(id);
+    if (revision === undefined || this.#isClosed) return;
+    this.#own.delete(id);
     this.#ended.add(id);
+    const life = this.#life;
     // After all other records of it, which would be found by nobody without this one.
-    this.#options.state.write(ownerKey(id), undefined);
+    void this.#options.places.end(id, revision).then(() => {
+      if (life === this.#life) this.#options.state.write(ownerKey(id), undefined);
+    });
   }
 
   bring(asked: AskedSession, client: AskingClient): Promise<void> | undefined {
@@ -326,6 +334,8 @@ export class SessionClaims implements SessionHomes {
       if (life !== this.#life || !session.isWaiting || !canGive()) return;
       const keys = areStaying ? state.releaseClient(session) : state.release(session);
       this.#own.delete(id);
+      // Where its players are stays stored.
+      places.forget(id);
       if (areStaying) session.becomeRemote(remotes.newRelay(id));
       else session.drop();
       // Nothing may sound at two places, and what is stored must be all.
@@ -335,7 +345,6 @@ export class SessionClaims implements SessionHomes {
       const revision = await this.#owners.write(id, to, expected);
       state.forget(keys);
       store.forget(keys);
-      places.forget(id);
       directory.learn(id, { machineId: to, revision });
       this.#counts.given++;
       answer = { kind: "given", revision };
@@ -380,9 +389,14 @@ export class SessionClaims implements SessionHomes {
     this.#own.set(id, revision);
     state.adopt(places.split(id, records));
     const session = sessions.own(id);
-    // Its client was not to come back, or there is no memory for it.
-    if (session === undefined) this.onClosed(id);
-    else places.opened(session);
+    if (session !== undefined) {
+      places.opened(session);
+      return;
+    }
+    // Its client was not to come back, or there is no memory for it. Machines with players of it see that it has ended.
+    places.forget(id);
+    for (const { key } of records) state.write(key, undefined);
+    this.onClosed(id);
   }
 
   #queueLeft(): void {
@@ -409,6 +423,7 @@ export class SessionClaims implements SessionHomes {
       const session = sessions.own(id);
       if (session === undefined) continue;
       state.release(session);
+      this.#options.places.forget(id);
       session.drop();
       void this.#start(id, () => session.playersGone());
     }

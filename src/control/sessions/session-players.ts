@@ -65,6 +65,11 @@ export class SessionPlayers {
     return this.#players;
   }
 
+  /** Whether there is a player of the guild, be it that it is being destroyed, or anything is kept for it. */
+  has(guildId: string): boolean {
+    return this.#players.has(guildId) || this.#leaving.has(guildId) || this.kept.has(guildId);
+  }
+
   /** As `Session.updatePlayer`. */
   async update(
     guildId: string,

@@ -263,6 +263,11 @@ export class Session implements EventSink {
     return this.#players.all;
   }
 
+  /** See `SessionPlayers.has`. */
+  hasGuild(guildId: string): boolean {
+    return this.#players.has(guildId);
+  }
+
   /** What plugins keep for the guilds whose players are here. */
   get kept(): KeptValues {
     return this.#players.kept;
@@ -410,11 +415,14 @@ export class Session implements EventSink {
    */
   becomeWaiting(settings: SessionSettings, left: LeftOver): void {
     if (this.#state.kind !== "remote") throw new Error("only a remote session can begin to wait");
-    const untaken = this.#state.relay.close();
+    const { relay } = this.#state;
+    const untaken = relay.close();
     for (const { number } of untaken) if (number !== undefined) this.#recorder.onMessageGone(this, number);
     this.#set(settings);
     this.#wait(left);
-    for (const { topic, text } of untaken) this.#deliver({ topic, text }, { isEvent: true });
+    // The machine that had it may have taken some without being heard.
+    const isLost = ({ number = 0 }: QueuedMessage): boolean => number > (this.#taken.get(relay.machineId) ?? 0);
+    for (const { topic, text } of untaken.filter(isLost)) this.#deliver({ topic, text }, { isEvent: true });
   }
 
   /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */
