@@ -246,8 +246,10 @@ export class PlayerPlaces {
     const { state, store, logger, clock } = this.#options;
     const placed = this.#placed.get(sessionId);
     const machineIds = this.machinesOf(sessionId);
+    const places = [...(placed?.places.values() ?? [])];
     this.#placed.delete(sessionId);
-    for (const { guildId, revision } of placed?.places.values() ?? [])
+    await Promise.all(places.map(({ changing }) => changing));
+    for (const { guildId, revision } of places)
       if (revision !== 0) state.write(recordKey.place(sessionId, guildId), undefined);
     if (machineIds.length === 0) return;
     const life = this.#life;

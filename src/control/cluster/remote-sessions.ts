@@ -157,7 +157,7 @@ export class RemoteSessions {
         this.#options.sessions.get(call.sessionId)?.sendPlayerUpdates();
         return "";
       case "end":
-        await this.#endFor(call.sessionId);
+        await this.#endFor(call);
         return "";
       case "release":
         await this.#release(call);
@@ -246,10 +246,12 @@ export class RemoteSessions {
   }
 
   /** @throws NodeError "cluster-away" when it has ended here, and that could not be stored */
-  async #endFor(sessionId: string): Promise<void> {
-    const { sessions, state } = this.#options;
+  async #endFor({ sessionId, epoch }: Extract<PlayerCall, { kind: "end" }>): Promise<void> {
+    const { sessions, state, directory } = this.#options;
     const session = sessions.get(sessionId);
     this.#end(sessionId);
+    // Calls that are late do not open it again.
+    directory.forget(sessionId, epoch);
     await Promise.all([session?.playersGone(), state.flushed()]);
     if (!state.isStoring) throw away("the end of a session cannot be stored");
   }
