@@ -199,7 +199,7 @@ export class PlayerPlaces {
     const { elsewhere, moving, here, relayed } = opening;
     const placed = this.#placedOf(session);
     for (const place of [...elsewhere, ...moving, ...here]) placed.places.set(place.guildId, place);
-    this.#takeLeft(session, relayed);
+    void this.#takeLeft(placed, relayed);
     for (const machineId of this.machinesOf(session.id)) {
       const places = elsewhere.filter((place) => place.machineId === machineId);
       if (places.length > 0) this.#change(places, () => this.#ensure(placed, places));
@@ -239,10 +239,10 @@ export class PlayerPlaces {
   }
 
   /**
-   * The session has ended, which was this machine's since that revision of its owner record. Resolves when no other machine
-   * has anything of it, and none of its players has a record.
+   * The session has ended, which is this machine's in that revision of its owner record. Resolves when no other machine has
+   * anything of it, and none of its players has a record.
    */
-  async end(sessionId: string, epoch: number): Promise<void> {
+  async end(sessionId: string, epoch: () => number): Promise<void> {
     const { state, store, logger, clock } = this.#options;
     const placed = this.#placed.get(sessionId);
     const machineIds = this.machinesOf(sessionId);
@@ -257,11 +257,11 @@ export class PlayerPlaces {
     for (let delayMs = RETRY_MS_MIN; life === this.#life; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
         left = left.filter((machineId) => this.#isPeer(machineId));
-        await Promise.all(left.map((machineId) => this.#call(machineId, { kind: "end", sessionId, epoch })));
+        await Promise.all(left.map((machineId) => this.#call(machineId, { kind: "end", sessionId, epoch: epoch() })));
         // What those have left that have died: their writes are over.
         await state.flushed();
         if (!state.isStoring) throw away("the end of a session cannot be stored");
-        const records = await store.readSession(sessionId, { key: ownerKey(sessionId), revision: epoch });
+        const records = await store.readSession(sessionId, { key: ownerKey(sessionId), revision: epoch() });
         if (life !== this.#life) return;
         for (const { key } of records) state.write(key, undefined);
         return;
@@ -423,7 +423,7 @@ export class PlayerPlaces {
         const records = await store.readSession(session.id, atLeast);
         if (!this.#isCurrent(placed)) return;
         const here = new Set(places.filter(({ machineId }) => machineId === undefined).map(({ guildId }) => guildId));
-        this.#takeLeft(session, this.#leftIn(records));
+        void this.#takeLeft(placed, this.#leftIn(records));
         if (here.size > 0)
           state.adoptPlayers(
             session,
@@ -485,14 +485,18 @@ export class PlayerPlaces {
     return [...relayed].flatMap(([id, messages]) => (id === self?.id || this.#isPeer(id) ? [] : messages));
   }
 
-  /** What machines have left that are dead. */
-  #takeLeft(session: Session, messages: readonly StoredRelay[]): void {
-    const { state } = this.#options;
-    if (messages.length === 0) return;
-    for (const message of messages) session.receive(message);
-    void state.flushed().then(() => {
-      if (state.isStoring) for (const { key } of messages) state.write(key, undefined);
-    });
+  /** Takes what machines have left that are dead, and removes it from the records once it is stored with the session. */
+  async #takeLeft(placed: Placed, messages: readonly StoredRelay[]): Promise<void> {
+    const { state, clock } = this.#options;
+    for (const message of messages) placed.session.receive(message);
+    while (messages.length > 0 && this.#isCurrent(placed)) {
+      await state.flushed();
+      if (state.isStoring && this.#isCurrent(placed)) {
+        for (const { key } of messages) state.write(key, undefined);
+        return;
+      }
+      await pause(clock, RETRY_MS_MAX);
+    }
   }
 
   // Messages of players that are elsewhere
@@ -501,11 +505,13 @@ export class PlayerPlaces {
     const { sessions, state, epochOf } = this.#options;
     const { sessionId, messages } = messagesCall.parse(JSON.parse(text));
     const session = sessions.own(sessionId);
+    const life = this.#life;
     let answer: z.input<typeof messagesAnswer> = { kind: "elsewhere" };
     if (session !== undefined && epochOf(sessionId) !== undefined && this.#isPeer(from)) {
       for (const message of messages) session.receive({ ...message, machineId: from });
       await state.written();
-      answer = { kind: "taken" };
+      // Otherwise the other machine keeps them: they come again, and are known then.
+      if (state.isStoring && life === this.#life) answer = { kind: "taken" };
     }
     return JSON.stringify(answer);
   }

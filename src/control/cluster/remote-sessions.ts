@@ -171,6 +171,8 @@ export class RemoteSessions {
     const id = sessionOf(call);
     directory.learn(id, { machineId: from, revision: call.epoch });
     const home = directory.homes.get(id);
+    // It may have been told before, without being heard.
+    if (call.kind === "end" && home === undefined) return;
     const isTheirs = home?.machineId === from && home.revision === call.epoch && sessions.own(id) === undefined;
     if (!isTheirs) throw new NodeError("cluster-away", "the session has moved to another machine, or ended: try again");
     if (sessions.isClosed) throw new NodeError("cluster-away", "the machine is being stopped: try again");

@@ -75,7 +75,7 @@ interface SessionPlayerPlaces {
   /** Another machine has it. */
   forget(sessionId: string): void;
   /** It has ended. Resolves when no other machine has anything of it. */
-  end(sessionId: string, epoch: number): Promise<void>;
+  end(sessionId: string, epoch: () => number): Promise<void>;
 }
 
 /** remote-sessions.ts is the real one. */
@@ -127,7 +127,15 @@ export class SessionClaims implements SessionHomes {
 
   /** The revision of the record that says that the session is this machine's; undefined: it is not. */
   epochOf(sessionId: string): number | undefined {
-    return this.#own.get(sessionId);
+    const revision = this.#own.get(sessionId);
+    return revision && this.#newest(sessionId, revision);
+  }
+
+  /** A write whose answer was lost may have been done again. */
+  #newest(id: string, revision: number): number {
+    const { directory, membership } = this.#options;
+    const home = directory.homes.get(id);
+    return home !== undefined && home.machineId === membership.self?.id ? Math.max(home.revision, revision) : revision;
   }
 
   /** This machine has that id from now on. */
@@ -190,7 +198,7 @@ export class SessionClaims implements SessionHomes {
     this.#ended.add(id);
     const life = this.#life;
     // After all other records of it, which would be found by nobody without this one.
-    void this.#options.places.end(id, revision).then(() => {
+    void this.#options.places.end(id, () => this.#newest(id, revision)).then(() => {
       if (life === this.#life) this.#options.state.write(ownerKey(id), undefined);
     });
   }
