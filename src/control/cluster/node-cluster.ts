@@ -126,7 +126,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
       ...parts,
-      call: (machineId, kind, request) => this.#calls.call(machineId, kind, request),
+      call: (...call) => this.#calls.call(...call),
       epochOf: (sessionId) => this.#claims.epochOf(sessionId),
       choose: options.choose ?? (({ region }) => chooser.choose(region)),
     });

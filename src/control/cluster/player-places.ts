@@ -19,6 +19,7 @@ import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { recordKey } from "../state/session-records.ts";
+import type { MachineCalls } from "./machine-calls.ts";
 import { away } from "./owner-records.ts";
 import { guildOf, PlaceRecords, readPlaces, type StoredRelay } from "./place-records.ts";
 import {
@@ -39,6 +40,8 @@ const HOLD_MS_MAX = 10_000;
 /** What could not be done is tried again after that time, doubled with each time. */
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 2000;
+/** Longest that a machine takes for what is asked again without an answer. */
+const REPEATED_MS_MAX = 10_000;
 /** Sessions whose players get other machines at once. */
 const REVIVING_MAX = 8;
 
@@ -50,7 +53,7 @@ interface PlayerPlacesOptions {
   readonly sessions: Pick<Sessions, "get" | "own">;
   readonly state: Pick<NodeState, "adoptPlayers" | "written" | "flushed" | "isStoring" | "write">;
   /** As `MachineCalls.call`. */
-  readonly call: (machineId: string, kind: string, request: string) => Promise<string>;
+  readonly call: MachineCalls["call"];
   /** The revision of the owner record of a session that is this machine's. */
   readonly epochOf: (sessionId: string) => number | undefined;
   /** The machine for one more player; undefined: there is none that plays audio. */
@@ -277,7 +280,8 @@ export class PlayerPlaces {
   onMachines(): void {
     for (const placed of this.#placed.values()) {
       if (this.#revivingCount >= REVIVING_MAX) return;
-      if (!placed.isReviving && this.#orphans(placed).length > 0) void this.#revive(placed);
+      const isWaiting = !placed.isReviving && this.#isCurrent(placed) && this.#orphans(placed).length > 0;
+      if (isWaiting) void this.#revive(placed);
     }
   }
 
@@ -556,7 +560,8 @@ export class PlayerPlaces {
   }
 
   #isCurrent(placed: Placed): boolean {
-    return this.#placed.get(placed.session.id) === placed;
+    const { session } = placed;
+    return this.#placed.get(session.id) === placed && this.#options.sessions.own(session.id) === session;
   }
 
   /** What comes for these waits until `work` is done, which begins at once, or after what changes them already. */
@@ -577,7 +582,9 @@ export class PlayerPlaces {
   }
 
   #call(machineId: string, call: PlayerCall): Promise<string> {
-    return this.#options.call(machineId, PLAYERS, JSON.stringify(call));
+    // All but requests of clients can be repeated.
+    const options = call.kind === "request" ? {} : { timeoutMs: REPEATED_MS_MAX };
+    return this.#options.call(machineId, PLAYERS, JSON.stringify(call), options);
   }
 }
 

@@ -129,9 +129,10 @@ export class SessionPlayers {
 
   /**
    * Makes a player of an earlier process, or of another machine, again. It is silent until its `begin`, and nothing is
-   * sent to the client. Throws `memory-exhausted`, and there is no such player.
+   * sent to the client. Throws `memory-exhausted` or `player-destroyed`, and there is no such player.
    */
   restore(guildId: string, snapshot: PlayerIntent): SessionPlayer {
+    this.#refuseEnded();
     const player = this.#new(guildId, { isHeld: true });
     try {
       player.restore(snapshot);
@@ -173,7 +174,7 @@ export class SessionPlayers {
   }
 
   #create(guildId: string): SessionPlayer {
-    if (this.#isEnded) throw new NodeError("player-destroyed", "the session has ended");
+    this.#refuseEnded();
     if (this.count >= PLAYERS_MAX) {
       throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
     }
@@ -182,6 +183,10 @@ export class SessionPlayers {
     this.#players.set(guildId, player);
     this.#options.onEvent?.({ type: "playerCreated", sessionId: this.#options.sessionId, guildId });
     return player;
+  }
+
+  #refuseEnded(): void {
+    if (this.#isEnded) throw new NodeError("player-destroyed", "the session has ended");
   }
 
   #new(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
