@@ -13,6 +13,7 @@ import type { ClusterSettings } from "../../config/cluster-settings.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
 import type { Logger } from "../../log/log.ts";
 import { VERSION } from "../../version.ts";
 import type { Session } from "../sessions/session.ts";
@@ -66,7 +67,7 @@ export async function openCluster(
   };
   const membership = new Membership({
     ...options,
-    ...{ bucket, link, self, formerIds: formerLife.ids },
+    ...{ bucket, link, self, formerIds: formerLife.ids, sharedOffsetMs: sharedTimeOffsetMs() },
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
     onMachines: () => opened.handlers?.onMachines(),

@@ -36,7 +36,8 @@ const open: { close(): unknown }[] = [];
 beforeAll(async () => {
   await prepareEncryption();
   const wakeUpMemory = new SharedArrayBuffer(WAKE_UP_FLAG_BYTES);
-  const workerData: PacerStart = { heartbeatMemory: Heartbeat.allocate(), wakeUpMemory };
+  const heartbeatMemory = Heartbeat.allocate();
+  const workerData: PacerStart = { heartbeatMemory, wakeUpMemory, leaseEndMemory: undefined };
   const thread = new Worker(PACER_ENTRY, { workerData });
   const messages: ThreadMessage[] = [];
   thread.on("message", (message: ThreadMessage) => messages.push(message));
