@@ -12,6 +12,7 @@ import { Membership } from "../../cluster/membership.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
 import type { Logger } from "../../log/log.ts";
 import { VERSION } from "../../version.ts";
 import type { Dialect } from "../sessions/dialect.ts";
@@ -70,7 +71,7 @@ export async function openCluster(
   };
   const membership = new Membership({
     ...options,
-    ...{ bucket, link, self, formerIds: formerLife.ids },
+    ...{ bucket, link, self, formerIds: formerLife.ids, sharedOffsetMs: sharedTimeOffsetMs() },
     readLoad: () => opened.handlers?.readLoad(),
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
