@@ -24,8 +24,6 @@ export interface ChaosBotOptions {
 
 const ATTEND_MS = 40;
 const FOREVER_MS = 2 ** 31 - 1;
-/** Of the players whose songs are decoded anyway. */
-const TUNED_SHARE = 0.5;
 const POLL_MS = 50;
 
 export class ChaosBot {
@@ -54,14 +52,17 @@ export class ChaosBot {
     this.cast = bot.cast;
     this.jukeboxes = jukeboxes;
     this.#guildIds = new Set(bot.cast.map(({ guildId }) => guildId));
-    const tuned = bot.cast.filter(({ isCounted, rate }) => !isCounted && rate === 1 && random() < TUNED_SHARE);
+    // Their songs are decoded anyway.
+    const tuned = bot.cast.filter(({ isCounted, rate }) => !isCounted && rate === 1);
     this.tuners = tuned.map(({ guildId }) => new Tuner(guildId, random));
   }
 
-  /** All of its players play. */
+  /** All of its players play. Its machine is one after the other by its number, as long as all are well. */
   static async open(options: ChaosBotOptions): Promise<ChaosBot> {
     const { surroundings, balancer, number, cast, jukeboxGuilds, random } = options;
+    balancer.only(...balancer.machines.slice(number % balancer.machines.length).slice(0, 1));
     const bot = await ClusterBot.open(balancer, number, cast);
+    balancer.all();
     await assemble(bot.bot, surroundings, cast);
     const jukeboxes = jukeboxGuilds.map((guildId) => new Jukebox(guildId, surroundings));
     for (const jukebox of jukeboxes) await jukebox.begin(bot.bot);

@@ -60,6 +60,8 @@ const NOTICED_MS = 25_000;
 const BEFORE_MS = 1000;
 /** Shorter ones of players that were struck are noise. */
 const GAP_MS_MIN = 100;
+/** Sound that is shorter does not end a gap. */
+const BLIP_MS_MAX = 1000;
 /** Nothing interrupts players of machines that are well; the lab's process may be busy for so long. */
 const BESIDE_MS_MAX = 1000;
 
@@ -120,13 +122,19 @@ function guildOf(guildId: string, { interruptions, happenings, sendings }: Sound
   };
 }
 
-/** The first one that is long enough to be one: what the event did. */
+/**
+ * From the last packet before the event's silence to the first one after it: a machine that wakes may send a little,
+ * and be silent again as others have its players by then.
+ */
 function gapOf({ interruptions }: Guild, happening: Happening): number {
   const [fromMs, toMs] = feltSpan(happening);
-  const gap = interruptions.find(
+  const gaps = interruptions.filter(
     (each) => each.toMs > happening.fromMs && each.fromMs > fromMs && each.fromMs < toMs && lengthOf(each) > GAP_MS_MIN,
   );
-  return gap === undefined ? 0 : lengthOf(gap);
+  const [first] = gaps;
+  if (first === undefined) return 0;
+  const last = gaps.reduce((end, gap) => (gap.fromMs - end.toMs <= BLIP_MS_MAX ? gap : end), first);
+  return last.toMs - first.fromMs;
 }
 
 function lengthOf({ fromMs, toMs }: Interruption): number {

@@ -127,7 +127,8 @@ export class Jukebox {
     const track = { encoded: this.#encoded, userData: { number } };
     const path = `/v4/sessions/${bot.sessionId}/players/${this.guildId}`;
     const answer = await bot.request("PATCH", path, { track }).catch((error: unknown) => ({ status: 0, body: error }));
-    if (answer.status === 0 || answer.status >= 500) {
+    // A session whose client is away is not found: the bot may not know yet that it is.
+    if (answer.status === 0 || answer.status === 404 || answer.status >= 500) {
       this.#failure = `${answer.status} ${JSON.stringify(answer.body)}`;
       return;
     }

@@ -48,6 +48,14 @@ test("the gap after a machine's death is that of its players, and the others are
   expect(losses).toEqual([]);
 });
 
+test("a blip of a machine that wakes does not end the gap, a second of sound does", () => {
+  const interruptions = [interruption("1", 50_000, 70_000), interruption("1", 70_100, 73_000)];
+  const gaps = (...more: readonly Interruption[]) =>
+    judgeSound(record({ happenings: [happening(AUDIO, 50_000)], interruptions: [...interruptions, ...more] })).hit;
+  expect(gaps()).toEqual(new Map([["kill-audio", [23_000]]]));
+  expect(gaps(interruption("1", 74_001, 74_500))).toEqual(new Map([["kill-audio", [23_000]]]));
+});
+
 test("a struck player without a gap counts with 0", () => {
   expect(judgeSound(record({ happenings: [happening(AUDIO, 50_000)] })).hit).toEqual(new Map([["kill-audio", [0]]]));
 });
