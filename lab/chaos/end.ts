@@ -7,6 +7,7 @@ import type { Surroundings } from "../restart/surroundings.ts";
 import { sleep } from "../sleep.ts";
 import type { PlayerView } from "../test-environment/bot.ts";
 import type { ChaosBot } from "./chaos-bot.ts";
+import { type Heard, type Loudness, levelRatio } from "./loudness.ts";
 import { type Ending, heardErrorMs, heardLosses, type Outcome, outcomeOf } from "./verdict.ts";
 
 export interface EndResult {
@@ -15,20 +16,30 @@ export interface EndResult {
   readonly heardErrorsMs: readonly number[];
   /** What REST says, against where the song would be had nothing happened. */
   readonly positionErrorsMs: readonly number[];
+  /** How loud players are heard against what their volume says; 1: as they should be. */
+  readonly levelRatios: readonly number[];
   readonly losses: readonly string[];
 }
 
 const RECENT_MS = 1000;
 const TRIES = 20;
 const AGAIN_MS = 500;
+/** A tenth. */
+const LEVEL_TOLERANCE_OCTAVES = 0.15;
 
-/** `before`: all players when the run began. */
+/** All players when the run began, and how loud those were that can be measured. */
+export interface Beginning {
+  readonly views: Views;
+  readonly levels: ReadonlyMap<string, number>;
+}
+
 export async function judgeEnd(context: {
   readonly surroundings: Surroundings;
+  readonly loudness: Loudness;
   readonly bots: readonly ChaosBot[];
-  readonly before: Views;
+  readonly before: Beginning;
 }): Promise<EndResult> {
-  const { surroundings, bots, before } = context;
+  const { surroundings, loudness, bots, before } = context;
   const judged = await Promise.all(
     bots.flatMap((bot) => (bot.hasSession ? bot.jukeboxes.map((jukebox) => jukebox.judge(bot.bot)) : [])),
   );
@@ -47,21 +58,39 @@ export async function judgeEnd(context: {
   const isPlaying = new Set(cast.map(({ guildId }) => guildId));
   const shown = new Map([...after].filter(([guildId]) => isPlaying.has(guildId)));
   const silentMs = new Map(cast.map(({ guildId }) => [guildId, surroundings.earOf(guildId).silentMs]));
-  const positions = positionErrors({ before, after: shown, cast, joiningMs: silentMs });
+  const positions = positionErrors({ before: before.views, after: shown, cast, joiningMs: silentMs });
+  const levels = await levelsOf(loudness, cast);
+  const ratios = cast.flatMap(({ guildId }) => {
+    const heard = ({ levels: measured, views }: Beginning): Heard => ({
+      level: measured.get(guildId),
+      volume: views.get(guildId)?.volume,
+    });
+    const ratio = levelRatio(heard(before), heard({ levels, views: after }));
+    return ratio === undefined ? [] : [{ guildId, ratio }];
+  });
   const epochOffsetMs = Date.now() - performance.now();
   return {
     outcomes,
     heardErrorsMs: playing.flatMap((ending) => heardErrorMs(ending, epochOffsetMs) ?? []),
     positionErrorsMs: positions.errorsMs,
+    levelRatios: ratios.map(({ ratio }) => ratio),
     losses: [
       ...judged.flat(),
       ...outcomes.flatMap((outcome) => (typeof outcome === "string" ? [] : [outcome.loss])),
-      ...compare(withTuned(before, shown, tuned), shown, cast),
+      ...compare(withTuned(before.views, shown, tuned), shown, cast),
       ...tunerLosses,
       ...positions.losses,
       ...heardLosses(playing, epochOffsetMs),
+      ...ratios
+        .filter(({ ratio }) => Math.abs(Math.log2(ratio)) > LEVEL_TOLERANCE_OCTAVES)
+        .map(({ guildId, ratio }) => `player ${guildId}: is ${ratio.toFixed(2)} times as loud as its volume says`),
     ],
   };
+}
+
+/** Of players whose songs are decoded: the others are sent as they are. */
+export function levelsOf(loudness: Loudness, cast: readonly CastPlayer[]): Promise<ReadonlyMap<string, number>> {
+  return loudness.levels(cast.filter(({ isCounted }) => !isCounted).map(({ guildId }) => guildId));
 }
 
 /** All players of all bots by REST, without the jukeboxes. */

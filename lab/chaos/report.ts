@@ -21,6 +21,10 @@ export function chaosText(result: ChaosResult): string {
     ),
     percentilesRow("position heard − reported, in the end", result.heardErrorsMs),
     percentilesRow("position reported − undisturbed, in the end", result.positionErrorsMs),
+    percentilesRow(
+      "loudness heard / asked for, in the end (%)",
+      result.levelRatios.map((ratio) => ratio * 100),
+    ),
   ].map((row) => [...row, ""]);
   const beside = [...sound.beside].map(([name, steadiness]) => steadinessRow(`beside ${name}`, steadiness));
   const packets = doubleSendings.reduce((sum, overlap) => sum + overlap.packets, 0);

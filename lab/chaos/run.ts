@@ -7,7 +7,8 @@ import { untilAllHeard } from "../restart/crowd.ts";
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
 import { ChaosBot } from "./chaos-bot.ts";
-import { type EndResult, judgeEnd, viewsOf } from "./end.ts";
+import { type EndResult, judgeEnd, levelsOf, viewsOf } from "./end.ts";
+import { Loudness } from "./loudness.ts";
 import { type ChaosEvent, drawSchedule } from "./schedule.ts";
 import { Senders } from "./senders.ts";
 import { judgeSound, type SoundResult } from "./sound.ts";
@@ -15,7 +16,7 @@ import { SoundLog } from "./sound-log.ts";
 import { openStage, type Stage, type StageOptions } from "./stage.ts";
 import { Striker } from "./striker.ts";
 import type { TunerAnswer } from "./tuner.ts";
-import { type DoubleSending, doubleSendingLosses } from "./verdict.ts";
+import { type DoubleSending, doubleSendingLosses, misplacedLosses } from "./verdict.ts";
 
 export interface ChaosOptions extends StageOptions {
   readonly seed: number;
@@ -47,6 +48,8 @@ const PLAYERS_PER_JUKEBOX = 10;
 const CONNECTED_MS_MAX = 90_000;
 /** After the last event: sessions and players have found their places. */
 const SETTLE_MS = 10_000;
+/** Of sound, before it is measured how loud it is. */
+const FIRST_SECOND_MS = 1500;
 const DELAY_RESOLUTION_MS = 5;
 const NANOSECONDS = 1e6;
 
@@ -56,19 +59,26 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const bots: ChaosBot[] = [];
   try {
     const sounds = new SoundLog();
-    stage.surroundings.onFrame = (guildId, frame) => {
-      if (!frame.isSilence) sounds.hear(guildId, frame);
-    };
+    const loudness = new Loudness();
     const random = seededRandom(options.seed);
     const durationMs = options.minutes * 60_000;
     const schedule = drawSchedule({ subjects: stage.subjects, durationMs, names: options.names, random });
-    for (const { cast, jukeboxGuilds } of partsOf(options, random)) {
+    const parts = partsOf(options, random);
+    const decoded = new Set(
+      parts.flatMap(({ cast }) => cast.flatMap((player) => (player.isCounted ? [] : player.guildId))),
+    );
+    stage.surroundings.onFrame = (guildId, frame) => {
+      if (frame.isSilence) return;
+      sounds.hear(guildId, frame);
+      if (decoded.has(guildId)) loudness.hear(guildId, frame.opus);
+    };
+    for (const { cast, jukeboxGuilds } of parts) {
       const { surroundings, balancer } = stage;
       const ground = { surroundings, balancer, number: bots.length, random };
       bots.push(await ChaosBot.open({ ...ground, cast, jukeboxGuilds }));
     }
     options.report(`${options.players} players of ${bots.length} bots play`);
-    return await play({ stage, senders, sounds, bots, schedule, durationMs, report: options.report });
+    return await play({ stage, senders, sounds, loudness, bots, schedule, durationMs, report: options.report });
   } finally {
     for (const bot of bots) bot.close();
     senders.close();
@@ -80,6 +90,7 @@ interface Run {
   readonly stage: Stage;
   readonly senders: Senders;
   readonly sounds: SoundLog;
+  readonly loudness: Loudness;
   readonly bots: readonly ChaosBot[];
   readonly schedule: readonly ChaosEvent[];
   readonly durationMs: number;
@@ -87,10 +98,11 @@ interface Run {
 }
 
 async function play(run: Run): Promise<ChaosResult> {
-  const { stage, senders, sounds, bots, schedule, durationMs } = run;
+  const { stage, senders, sounds, loudness, bots, schedule, durationMs } = run;
   const { discord } = stage.surroundings;
   const cast = bots.flatMap((bot) => bot.cast);
-  const before = await viewsOf(bots);
+  await sleep(FIRST_SECOND_MS);
+  const before = { views: await viewsOf(bots), levels: await levelsOf(loudness, cast) };
   discord.clearOverlaps();
   for (const { guildId } of cast) stage.surroundings.earOf(guildId).listenAgain();
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
@@ -114,7 +126,7 @@ async function play(run: Run): Promise<ChaosResult> {
     fromMs: startedMs,
     toMs: endedMs,
   });
-  const end = await judgeEnd({ surroundings: stage.surroundings, bots, before });
+  const end = await judgeEnd({ surroundings: stage.surroundings, loudness, bots, before });
   const { doubleSendings } = senders;
   return {
     ...end,
@@ -132,6 +144,7 @@ async function play(run: Run): Promise<ChaosResult> {
       ...silentBots,
       ...bots.flatMap(({ losses }) => losses),
       ...doubleSendingLosses(doubleSendings, startedMs),
+      ...misplacedLosses(senders.sendings, stage.subjects),
       ...sound.losses,
       ...end.losses,
     ],

@@ -34,7 +34,7 @@ export interface ScheduleOptions {
 }
 
 /** Nothing happens before: undisturbed seconds to compare with. */
-export const CALM_MS = 10_000;
+const CALM_MS = 10_000;
 /** From one event to the next. */
 const STEP_MS_MIN = 2000;
 const STEP_MS_MAX = 12_000;

@@ -20,10 +20,10 @@ export interface SoundPacket {
   readonly arrivalMs: number;
 }
 
-export const FRAME_MS = 20;
+const FRAME_MS = 20;
 const FRAME_TICKS = 960;
 /** From one packet to the next: what is later than that counts as late. */
-export const LATE_MS = 3 * FRAME_MS;
+const LATE_MS = 3 * FRAME_MS;
 
 export class SoundLog {
   readonly #last = new Map<string, SoundPacket>();

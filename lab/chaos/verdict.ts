@@ -5,6 +5,8 @@ import type { StreamOverlap } from "../discord/stream-overlaps.ts";
 import type { CastPlayer } from "../restart/cast.ts";
 import { type HeardPacket, PACKET_MS } from "../restart/surroundings.ts";
 import type { NodeMessage, PlayerView } from "../test-environment/bot.ts";
+import type { Subject } from "./schedule.ts";
+import type { Sending } from "./sound.ts";
 
 /** One player in the end. */
 export interface Ending {
@@ -73,5 +75,15 @@ export function doubleSendingLosses(sendings: readonly DoubleSending[], startedM
     .map(({ guildId, fromMs, toMs, packets, machine = "unknown", olderMachine = "unknown" }) => {
       const [at, until] = [fromMs, toMs].map((ms) => ((ms - startedMs) / 1000).toFixed(2));
       return `guild ${guildId} was sent to twice, ${at} to ${until} s: ${packets} packets of ${olderMachine} beside ${machine}`;
+    });
+}
+
+/** Machines that are gateways only have no players. */
+export function misplacedLosses(sendings: readonly Sending[], subjects: readonly Subject[]): readonly string[] {
+  return subjects
+    .filter(({ role }) => role === "gateway")
+    .flatMap(({ name }) => {
+      const guilds = new Set(sendings.filter(({ machine }) => machine === name).map(({ guildId }) => guildId));
+      return guilds.size === 0 ? [] : [`${name} sent for ${guilds.size} guilds, though it has no role for that`];
     });
 }

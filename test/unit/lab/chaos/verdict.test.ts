@@ -7,6 +7,7 @@ import {
   type Ending,
   heardErrorMs,
   heardLosses,
+  misplacedLosses,
   outcomeOf,
 } from "../../../../lab/chaos/verdict.ts";
 import { castOf } from "../../../../lab/restart/cast.ts";
@@ -73,5 +74,15 @@ test("two streams of a guild at once are a loss, named with their machines", () 
   };
   expect(doubleSendingLosses([overlap, { ...overlap, toMs: 1020 }], 500)).toEqual([
     "guild 5 was sent to twice, 0.50 to 0.52 s: 2 packets of unknown beside audio-2",
+  ]);
+});
+
+test("a machine that is a gateway only and sends is a loss", () => {
+  const subjects = (["gateway", "audio", "both"] as const).map((role) => ({ name: role, role }));
+  const sendings = ["audio", "both", undefined].map((machine) => ({ guildId: "1", machine, fromMs: 0 }));
+  expect(misplacedLosses(sendings, subjects)).toEqual([]);
+  const wrong = ["1", "1", "2"].map((guildId) => ({ guildId, machine: "gateway", fromMs: 0 }));
+  expect(misplacedLosses([...sendings, ...wrong], subjects)).toEqual([
+    "gateway sent for 2 guilds, though it has no role for that",
   ]);
 });
