@@ -9,6 +9,9 @@ const EVERY_MS = 2500;
 /** A machine that stood still answers when it goes on. */
 const ANSWER_MS_MAX = 60_000;
 
+/** Requests that are shown with a loss. */
+const HISTORY = 12;
+
 interface Tuned {
   readonly volume: number;
   readonly gain: number;
@@ -27,6 +30,8 @@ export class Tuner {
   readonly #random: () => number;
   /** The last that was answered, then those that were not, and may have been carried out. Empty: nothing was asked. */
   #possible: Tuned[] = [];
+  /** The last requests in words, with their answers. */
+  readonly #history: string[] = [];
   #isStopped = false;
   #running: Promise<void> | undefined;
 
@@ -54,7 +59,8 @@ export class Tuner {
     if (this.#possible.some((tuned) => tuned.volume === volume && tuned.gain === gain)) return [];
     return [
       `player ${this.guildId}: volume and gain are ${volume}, ${gain}, not ` +
-        this.#possible.map((tuned) => `${tuned.volume}, ${tuned.gain}`).join("; or, without an answer: "),
+        this.#possible.map((tuned) => `${tuned.volume}, ${tuned.gain}`).join("; or, without an answer: ") +
+        `; asked: ${this.#history.join("; ")}`,
     ];
   }
 
@@ -73,7 +79,10 @@ export class Tuner {
     const asked = bot.request("PATCH", `/v4/sessions/${bot.sessionId}/players/${this.guildId}`, body);
     const answer = await within(asked, ANSWER_MS_MAX).catch(() => undefined); // the connection has ended
     const status = answer?.status ?? 0;
-    this.answers.push({ status, tookMs: performance.now() - startedMs });
+    const tookMs = performance.now() - startedMs;
+    this.answers.push({ status, tookMs });
+    this.#history.push(`${tuned.volume}, ${tuned.gain}: ${status} after ${Math.round(tookMs)} ms`);
+    if (this.#history.length > HISTORY) this.#history.shift();
     if (status === 200) this.#possible = [tuned];
     // Refused by the first machine, or by the last one.
     else if (status >= 400 && status < 500) this.#possible = this.#possible.filter((other) => other !== tuned);
