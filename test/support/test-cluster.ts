@@ -2,7 +2,7 @@
 // site: as the lab's (lab/cluster), for tests with real clients.
 
 import { Balancer } from "../../lab/cluster/balancer.ts";
-import { type Machine, Machines } from "../../lab/cluster/machines.ts";
+import { equalMachines, type Machine, Machines } from "../../lab/cluster/machines.ts";
 import { NatsServers } from "../../lab/cluster/nats-servers.ts";
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { MediaServer, type MediaServerOptions } from "../../lab/media-server/media-server.ts";
@@ -52,7 +52,7 @@ export class TestCluster {
       const discord = await open(FakeDiscord.start());
       const media = await open(MediaServer.start(site));
       const nats = await open(NatsServers.start());
-      const { all: machines } = await open(Machines.start({ count: 2, natsUrls: nats.urls }));
+      const { all: machines } = await open(Machines.start({ plans: equalMachines(2, nats.urls) }));
       const balancer = await open(Balancer.start(machines));
       return new TestCluster({ discord, media, nats, machines, balancer }, opened);
     } catch (error) {
