@@ -193,10 +193,14 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     return isHere ? undefined : this.#claims.machineOf(sessionId);
   }
 
-  async call(machineId: string, request: string): Promise<string> {
+  call(machineId: string, request: string): Promise<string> {
+    return this.#counted(() => this.#calls.call(machineId, REST, request));
+  }
+
+  async #counted(call: () => Promise<string>): Promise<string> {
     this.#counts.forwarded++;
     try {
-      return await this.#calls.call(machineId, REST, request);
+      return await call();
     } catch (error) {
       this.#counts.forwardsFailed++;
       throw error;
@@ -223,7 +227,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   }
 
   callPlayer(machineId: string, about: AskedPlayer, request: string): Promise<string> {
-    return this.#places.ask(machineId, about, request);
+    return this.#counted(() => this.#places.ask(machineId, about, request));
   }
 
   onPlayerCall(handler: (request: string) => Promise<string>): void {

@@ -3,7 +3,7 @@
 // for the node.
 //
 // A player is with its session unless a record says otherwise. The record is written before the other machine hears of
-// the player, so that whoever has the session next finds it.
+// the player, so that the next machine that has the session finds it.
 
 import type { z } from "zod";
 import type { Bucket, BucketGuard } from "../../cluster/bucket.ts";
@@ -540,7 +540,10 @@ export class PlayerPlaces {
 
   /** @throws NodeError "cluster-away" */
   #choose({ region }: Place): string {
-    const chosen = this.#options.choose({ region });
+    const { choose, membership } = this.#options;
+    // One that takes no more players says so by itself.
+    const own = membership.self?.roles.includes("audio") ? membership.self.id : undefined;
+    const chosen = choose({ region }) ?? own;
     if (chosen === undefined) throw away("none of them plays audio (tonearm.cluster.roles)");
     return chosen;
   }
