@@ -3,9 +3,11 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { NodeRuns } from "../restart/node-runs.ts";
+import { MACHINE_ROLES, type MachineRole } from "../../src/config/cluster-settings.ts";
+import { NodeRuns, RESTART_PASSWORD } from "../restart/node-runs.ts";
 import { connectBot } from "../restart/surroundings.ts";
 import { sleep } from "../sleep.ts";
+import { requestNode } from "../test-environment/rest-request.ts";
 
 export interface MachinesOptions {
   readonly count: number;
@@ -13,6 +15,8 @@ export interface MachinesOptions {
   readonly natsUrls: readonly string[];
   /** Folder that gets a log file of each machine. Default: none. */
   readonly logFolder?: string | undefined;
+  /** Of each machine in turn. Default, also for further ones: both. */
+  readonly roles?: readonly (readonly MachineRole[])[];
   /** Environment variables of each. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Further lines of each tonearm.yml. */
@@ -26,14 +30,20 @@ const POLL_MS = 50;
 /** Of the sessions that only show that a machine takes some. */
 const VISITOR_USER_ID = "100000000000000099";
 
+interface HealthView {
+  readonly cluster: { readonly status: string };
+}
+
 /** One machine: a name, a port, and a process for each run. */
 export class Machine {
   readonly name: string;
   readonly runs: NodeRuns;
+  readonly #roles: readonly MachineRole[];
 
-  constructor(name: string, runs: NodeRuns) {
+  constructor(name: string, runs: NodeRuns, roles: readonly MachineRole[] = MACHINE_ROLES) {
     this.name = name;
     this.runs = runs;
+    this.#roles = roles;
   }
 
   get port(): number {
@@ -44,7 +54,7 @@ export class Machine {
     return this.runs.url;
   }
 
-  /** Starts the process, and resolves when it takes new sessions: it listens, and has joined the cluster. */
+  /** Starts the process, and resolves when it takes new sessions, or players: it listens, and has joined the cluster. */
   async start(): Promise<void> {
     await this.runs.start();
     await this.untilReady();
@@ -54,7 +64,8 @@ export class Machine {
     const deadlineMs = performance.now() + READY_MS_MAX;
     for (;;) {
       try {
-        (await connectBot(this, { userId: VISITOR_USER_ID })).close();
+        if (this.#roles.includes("gateway")) (await connectBot(this, { userId: VISITOR_USER_ID })).close();
+        else await this.#checkJoined();
         return;
       } catch (cause) {
         if (!this.runs.isRunning || performance.now() > deadlineMs) {
@@ -64,6 +75,12 @@ export class Machine {
       }
       await sleep(POLL_MS);
     }
+  }
+
+  async #checkJoined(): Promise<void> {
+    const access = { url: this.url, password: RESTART_PASSWORD };
+    const { body } = await requestNode<HealthView>(access, { method: "GET", path: "/v4/tonearm/health" });
+    if (body.cluster.status !== "joined") throw new Error(`its place in the cluster: ${body.cluster.status}`);
   }
 }
 
@@ -83,13 +100,14 @@ export class Machines {
     try {
       for (let number = 1; number <= count; number++) {
         const name = `machine-${number}`;
+        const roles = options.roles?.[number - 1] ?? MACHINE_ROLES;
         const runs = await NodeRuns.prepare({
           hasState: true,
-          settings: [...clusterSettings(name, options), ...(options.settings ?? [])],
+          settings: [...clusterSettings(name, options, roles), ...(options.settings ?? [])],
           ...(options.environment && { environment: options.environment }),
           ...(logFolder !== undefined && { logPath: join(logFolder, `${name}.log`) }),
         });
-        all.push(new Machine(name, runs));
+        all.push(new Machine(name, runs, roles));
       }
       await Promise.all(all.map((machine) => machine.start()));
     } catch (error) {
@@ -104,12 +122,17 @@ export class Machines {
   }
 }
 
-function clusterSettings(name: string, { natsUrls }: MachinesOptions): readonly string[] {
+function clusterSettings(
+  name: string,
+  { natsUrls }: MachinesOptions,
+  roles: readonly MachineRole[],
+): readonly string[] {
   if (natsUrls.length === 0) return [];
   return [
     `tonearm.state.key: ${KEY}`,
     `tonearm.cluster.servers: [${natsUrls.map((url) => JSON.stringify(url)).join(", ")}]`,
     `tonearm.cluster.name: ${CLUSTER_NAME}`,
     `tonearm.cluster.machine: ${name}`,
+    `tonearm.cluster.roles: [${roles.join(", ")}]`,
   ];
 }

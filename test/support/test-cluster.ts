@@ -9,6 +9,7 @@ import { MediaServer, type MediaServerOptions } from "../../lab/media-server/med
 import { RESTART_PASSWORD } from "../../lab/restart/node-runs.ts";
 import { connectBot } from "../../lab/restart/surroundings.ts";
 import type { Bot, BotOptions } from "../../lab/test-environment/bot.ts";
+import { MACHINE_ROLES, type MachineRole } from "../../src/config/cluster-settings.ts";
 
 interface Closable {
   close(): Promise<void>;
@@ -21,6 +22,13 @@ interface Parts {
   readonly machines: readonly Machine[];
   readonly balancer: Balancer<Machine>;
 }
+
+interface TestClusterOptions extends MediaServerOptions {
+  /** Of each machine. */
+  readonly roles?: readonly (readonly MachineRole[])[];
+}
+
+const DEFAULT_ROLES = [MACHINE_ROLES, MACHINE_ROLES];
 
 export class TestCluster {
   readonly password = RESTART_PASSWORD;
@@ -40,8 +48,8 @@ export class TestCluster {
     this.#opened = opened;
   }
 
-  /** Two machines that take sessions. Nothing is left when that fails. */
-  static async start(site: MediaServerOptions): Promise<TestCluster> {
+  /** Two machines that take sessions, or one for each of `roles`. Nothing is left when that fails. */
+  static async start({ roles = DEFAULT_ROLES, ...site }: TestClusterOptions): Promise<TestCluster> {
     const opened: Closable[] = [];
     const open = async <Part extends Closable>(starting: Promise<Part>): Promise<Part> => {
       const part = await starting;
@@ -52,7 +60,7 @@ export class TestCluster {
       const discord = await open(FakeDiscord.start());
       const media = await open(MediaServer.start(site));
       const nats = await open(NatsServers.start());
-      const { all: machines } = await open(Machines.start({ count: 2, natsUrls: nats.urls }));
+      const { all: machines } = await open(Machines.start({ count: roles.length, natsUrls: nats.urls, roles }));
       const balancer = await open(Balancer.start(machines));
       return new TestCluster({ discord, media, nats, machines, balancer }, opened);
     } catch (error) {
@@ -74,6 +82,10 @@ export class TestCluster {
     return this.#machine(1);
   }
 
+  get third(): Machine {
+    return this.#machine(2);
+  }
+
   /** A bot that connects through the balancer; each of its requests is a connection. */
   connectBot(options: Partial<BotOptions> = {}): Promise<Bot> {
     return connectBot(this.balancer, { connect: () => this.balancer.connect(), ...options });
@@ -85,7 +97,7 @@ export class TestCluster {
 
   #machine(index: number): Machine {
     const machine = this.#machines[index];
-    if (machine === undefined) throw new Error("there are two machines");
+    if (machine === undefined) throw new Error(`there is no machine ${index + 1}`);
     return machine;
   }
 }
