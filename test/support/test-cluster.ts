@@ -23,7 +23,7 @@ interface Parts {
   readonly balancer: Balancer<Machine>;
 }
 
-interface TestClusterOptions extends MediaServerOptions {
+export interface TestClusterOptions extends MediaServerOptions {
   /** Of each machine. */
   readonly roles?: readonly (readonly MachineRole[])[];
 }
