@@ -55,7 +55,11 @@ function recordsOf({ id }: Session): readonly string[] {
 }
 
 /** What a machine answers calls of that kind with is `answer`, where that is one. */
-function intercept(at: TestMachine, kind: string, answer: (call: { kind: string }) => Promise<string> | undefined): void {
+function intercept(
+  at: TestMachine,
+  kind: string,
+  answer: (call: { kind: string }) => Promise<string> | undefined,
+): void {
   const served = world.links.handlers.get(`${at.id} ${kind}`);
   if (served === undefined) throw new Error(`${at.name} does not serve ${kind}`);
   world.links.handlers.set(`${at.id} ${kind}`, {
@@ -174,12 +178,12 @@ describe("a session that ends", () => {
     to.current = b;
     const session = await lasting(a);
     await update(a, session);
+    const before = place(session);
     b.kill();
     to.current = c;
     a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
-    for (let passedMs = 0; passedMs < DEAD_MS + 3000 && place(session)?.includes(b.id) !== false; passedMs += 10) {
-      await world.pass(10);
-    }
+    for (let passedMs = 0; passedMs < DEAD_MS + 3000 && place(session) === before; passedMs += 10) await world.pass(10);
+    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
     session.destroy();
     await world.pass(3000);
 
