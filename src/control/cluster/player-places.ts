@@ -34,6 +34,7 @@ import {
 } from "./player-calls.ts";
 import { ownerKey } from "./session-directory.ts";
 import type { AskedPlayer, HoldOptions, PlayerHold } from "./session-places.ts";
+import { Slots } from "./slots.ts";
 
 /** A request waits so long for a player that is about to go on elsewhere. */
 const HOLD_MS_MAX = 10_000;
@@ -43,7 +44,9 @@ const RETRY_MS_MAX = 2000;
 /** Longest that a machine takes for what is asked again without an answer. */
 const REPEATED_MS_MAX = 10_000;
 /** Sessions whose players get other machines at once. */
-const REVIVING_MAX = 8;
+const MOVING_MAX = 8;
+/** Stands for no guild: a change of its record that changes nothing. */
+const NO_GUILD = { guildId: "none", machineId: undefined, revision: undefined };
 
 interface PlayerPlacesOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
@@ -76,14 +79,19 @@ interface Place {
   holdCount: number;
   /** One of the requests may have ended it. */
   mayBeGone: boolean;
-  /** It is being written, asked for, or made again: what comes waits for that. Never rejects. */
+  /** Its record is being written, or it is asked for: what comes waits for that. Never rejects. */
   changing: Promise<void> | undefined;
+  /** Its machine is to say that it has it, which may take as long as that lives: requests wait. Never rejects. */
+  ensuring: Promise<void> | undefined;
 }
 
 interface Placed {
   readonly session: Session;
   readonly places: Map<string, Place>;
-  isReviving: boolean;
+  /** Machines that may have left messages for it when they die: that have, or had, players of it. */
+  readonly others: Set<string>;
+  /** Players of dead machines are on their way to other ones. */
+  movingCount: number;
 }
 
 /** What was found in the records of a session that is about to be opened. */
@@ -93,7 +101,17 @@ interface Opening {
   readonly moving: readonly Place[];
   /** Here, with a record that says something else. */
   readonly here: readonly Place[];
+  /** Of machines that are dead. */
   readonly relayed: readonly StoredRelay[];
+  /** Machines that have left messages and live: they send them. */
+  readonly relaying: readonly string[];
+}
+
+/** Players that are to be at a machine. */
+interface Ensured {
+  readonly machineId: string;
+  readonly places: readonly Place[];
+  readonly atLeast: BucketGuard | undefined;
 }
 
 export class PlayerPlaces {
@@ -101,7 +119,7 @@ export class PlayerPlaces {
   readonly #records: PlaceRecords;
   readonly #placed = new Map<string, Placed>();
   readonly #openings = new Map<string, Opening>();
-  #revivingCount = 0;
+  readonly #moves = new Slots(MOVING_MAX);
   #stopServing: (() => void) | undefined;
   #life = 0;
 
@@ -187,7 +205,8 @@ export class PlayerPlaces {
     const others = new Set([...elsewhere, ...moving].map(({ guildId }) => guildId));
     const isLeft = (machineId: string): boolean => machineId !== membership.self?.id && !this.#isPeer(machineId);
     const dead = [...relayed].flatMap(([machineId, messages]) => (isLeft(machineId) ? messages : []));
-    this.#openings.set(sessionId, { elsewhere, moving, here, relayed: dead });
+    const relaying = [...relayed.keys()].filter((machineId) => this.#isPeer(machineId));
+    this.#openings.set(sessionId, { elsewhere, moving, here, relayed: dead, relaying });
     return records.filter((record) => {
       const guildId = guildOf(record);
       return !/^(?:place|relay)\//.test(record.key) && (guildId === undefined || !others.has(guildId));
@@ -199,15 +218,13 @@ export class PlayerPlaces {
     const opening = this.#openings.get(session.id);
     this.#openings.delete(session.id);
     if (opening === undefined) return;
-    const { elsewhere, moving, here, relayed } = opening;
+    const { elsewhere, moving, here, relayed, relaying } = opening;
     const placed = this.#placedOf(session);
+    for (const machineId of relaying) placed.others.add(machineId);
     for (const place of [...elsewhere, ...moving, ...here]) placed.places.set(place.guildId, place);
     void this.#takeLeft(placed, relayed);
-    for (const machineId of this.machinesOf(session.id)) {
-      const places = elsewhere.filter((place) => place.machineId === machineId);
-      if (places.length > 0) this.#change(places, () => this.#ensure(placed, places));
-    }
-    if (moving.length > 0) this.#change(moving, () => this.#move(placed, moving));
+    this.#ensureAll(placed, elsewhere);
+    if (moving.length > 0) this.#startMove(placed, moving, { isChosen: true });
   }
 
   /**
@@ -278,11 +295,7 @@ export class PlayerPlaces {
 
   /** Machines have come or gone: players of those that have died get another one. */
   onMachines(): void {
-    for (const placed of this.#placed.values()) {
-      if (this.#revivingCount >= REVIVING_MAX) return;
-      const isWaiting = !placed.isReviving && this.#isCurrent(placed) && this.#orphans(placed).length > 0;
-      if (isWaiting) void this.#revive(placed);
-    }
+    for (const placed of this.#placed.values()) this.#followDeaths(placed);
   }
 
   // Holds
@@ -292,8 +305,8 @@ export class PlayerPlaces {
     const placed = this.#placedOf(session);
     const endMs = clock.now() + HOLD_MS_MAX;
     let place = this.#placeOf(placed, guildId);
-    while (place.changing !== undefined) {
-      await Promise.race([place.changing, pause(clock, HOLD_MS_MAX)]);
+    for (let busy = busyOf(place); busy !== undefined; busy = busyOf(place)) {
+      await Promise.race([busy, pause(clock, HOLD_MS_MAX)]);
       if (this.#placed.get(session.id) !== placed || this.#options.sessions.own(session.id) !== session) throw moved();
       if (clock.now() >= endMs) throw away("the player is moving to another machine");
       place = this.#placeOf(placed, guildId);
@@ -332,6 +345,7 @@ export class PlayerPlaces {
         const [revision] = await this.#records.write(session.id, [{ ...place, machineId }]);
         place.revision = revision;
         place.machineId = machineId;
+        placed.others.add(machineId);
       } catch (error) {
         failure = error;
         place.revision = undefined;
@@ -351,7 +365,13 @@ export class PlayerPlaces {
     place.isChosenHere = false;
     if (place.machineId === undefined) {
       if (place.revision === 0) placed.places.delete(place.guildId);
-    } else if (place.mayBeGone) this.#change([place], () => this.#check(placed, place));
+    } else this.#checkIfGone(placed, place);
+  }
+
+  /** Not before its machine has it, which has nothing until then. */
+  #checkIfGone(placed: Placed, place: Place): void {
+    if (place.mayBeGone && place.holdCount === 0 && place.ensuring === undefined)
+      this.#change([place], () => this.#check(placed, place));
   }
 
   /** Forgets a place where nothing is any more. */
@@ -361,7 +381,7 @@ export class PlayerPlaces {
     const { guildId } = place;
     const epoch = epochOf(sessionId);
     const isMeant = this.#isCurrent(placed) && placed.places.get(guildId) === place && place.machineId !== undefined;
-    if (epoch === undefined || !isMeant || place.holdCount > 0) return;
+    if (epoch === undefined || !isMeant || place.holdCount > 0 || place.ensuring !== undefined) return;
     try {
       const text = await this.#call(place.machineId ?? "", { kind: "holds", sessionId, epoch, guildId });
       const { holds } = holdsAnswer.parse(JSON.parse(text));
@@ -386,21 +406,26 @@ export class PlayerPlaces {
     );
   }
 
-  async #revive(placed: Placed): Promise<void> {
-    placed.isReviving = true;
-    this.#revivingCount++;
-    try {
-      for (let orphans = this.#orphans(placed); orphans.length > 0; orphans = this.#orphans(placed)) {
-        if (!this.#isCurrent(placed)) break;
-        for (const place of orphans) this.#chooseOther(place);
-        const places = orphans;
-        await this.#change(places, () => this.#move(placed, places));
-      }
-    } finally {
-      placed.isReviving = false;
-      this.#revivingCount--;
-      this.onMachines();
-    }
+  /** Players whose machine is dead get another one, and what it has left for the client is taken. */
+  #followDeaths(placed: Placed): void {
+    if (!this.#isCurrent(placed)) return;
+    const orphans = this.#orphans(placed);
+    const isLeft = placed.movingCount === 0 && [...placed.others].some((machineId) => !this.#isPeer(machineId));
+    if (orphans.length > 0 || isLeft) this.#startMove(placed, orphans, { isChosen: false });
+  }
+
+  #startMove(placed: Placed, places: readonly Place[], { isChosen }: { readonly isChosen: boolean }): void {
+    placed.movingCount++;
+    const moved = this.#change(places, () =>
+      this.#moves.run(async () => {
+        if (!isChosen) for (const place of places) this.#chooseOther(place);
+        await this.#move(placed, places);
+      }),
+    );
+    void moved.then(() => {
+      placed.movingCount--;
+      this.#followDeaths(placed);
+    });
   }
 
   /** Chooses a machine; false: this one. */
@@ -412,75 +437,109 @@ export class PlayerPlaces {
     return place.machineId !== undefined;
   }
 
-  /** Brings players to the machines that were chosen for them. Goes on until that is done, or cannot be any more. */
+  /**
+   * Brings players to the machines that were chosen for them, and takes what dead machines have left. Goes on until that is
+   * done, or cannot be any more.
+   */
   async #move(placed: Placed, places: readonly Place[]): Promise<void> {
     const { session } = placed;
-    const { membership, store, state, logger } = this.#options;
+    const { membership, store, clock, logger } = this.#options;
     for (let delayMs = RETRY_MS_MIN; this.#isCurrent(placed); delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
         const self = membership.self?.id;
+        const dead = [...placed.others].filter((machineId) => !this.#isPeer(machineId));
         const changes = places.map((place) => ({ ...place, machineId: place.machineId ?? self }));
-        const revisions = await this.#records.write(session.id, changes);
+        // It is written after the last that the dead machines have, and read with that.
+        const [last = NO_GUILD] = changes.slice(-1);
+        const revisions = await this.#records.write(session.id, changes.length > 0 ? changes : [NO_GUILD]);
         for (const [index, place] of places.entries()) place.revision = revisions[index];
-        const [last] = places.slice(-1);
-        const atLeast = { key: recordKey.place(session.id, last?.guildId ?? ""), revision: last?.revision ?? 0 };
+        const atLeast = { key: recordKey.place(session.id, last.guildId), revision: revisions.at(-1) ?? 0 };
         const records = await store.readSession(session.id, atLeast);
         if (!this.#isCurrent(placed)) return;
-        const here = new Set(places.filter(({ machineId }) => machineId === undefined).map(({ guildId }) => guildId));
         void this.#takeLeft(placed, this.#leftIn(records));
-        if (here.size > 0)
-          state.adoptPlayers(
-            session,
-            records.filter((record) => here.has(guildOf(record) ?? "")),
-          );
-        const others = places.filter(({ machineId }) => machineId !== undefined);
-        await Promise.all(
-          [...new Set(others.map(({ machineId }) => machineId))].map((machineId) =>
-            this.#ensure(
-              placed,
-              others.filter((place) => place.machineId === machineId),
-              atLeast,
-            ),
-          ),
-        );
-        logger.info("cluster: players of a session go on at other machines: theirs has died", {
-          ...{ sessionId: session.id, players: places.length, here: here.size },
+        for (const machineId of dead) placed.others.delete(machineId);
+        this.#adopt(placed, places, records);
+        this.#ensureAll(placed, places, atLeast);
+        if (places.length === 0) return;
+        const players = places.length;
+        logger.info("cluster: players of a session get other machines: theirs has died", {
+          ...{ sessionId: session.id, players },
         });
         return;
       } catch (error) {
-        if (!(error instanceof NodeError)) throw error;
         for (const place of places) place.revision = undefined;
-        logger.debug("cluster: players could not be moved yet", { sessionId: session.id, error });
-        await pause(this.#options.clock, delayMs);
+        const level = error instanceof NodeError ? "debug" : "error";
+        logger[level]("cluster: players could not be moved yet", { sessionId: session.id, error });
+        await pause(clock, delayMs);
       }
     }
   }
 
-  /** Until their machine says that it has them, or has died. */
-  async #ensure(placed: Placed, places: readonly Place[], atLeast?: BucketGuard): Promise<void> {
+  /** Makes those again that are to be here. */
+  #adopt({ session }: Placed, places: readonly Place[], records: readonly StateRecord[]): void {
+    const here = new Set(places.filter(({ machineId }) => machineId === undefined).map(({ guildId }) => guildId));
+    if (here.size === 0) return;
+    this.#options.state.adoptPlayers(
+      session,
+      records.filter((record) => here.has(guildOf(record) ?? "")),
+    );
+  }
+
+  /** Has the machines of those that are elsewhere say that they have them. */
+  #ensureAll(placed: Placed, places: readonly Place[], atLeast?: BucketGuard): void {
+    const machineIds = new Set(places.flatMap(({ machineId }) => machineId ?? []));
+    for (const machineId of machineIds) {
+      placed.others.add(machineId);
+      const some = places.filter((place) => place.machineId === machineId);
+      const ensuring = this.#ensure(placed, { machineId, places: some, atLeast }).finally(() => {
+        for (const place of some) {
+          if (place.ensuring === ensuring) place.ensuring = undefined;
+          this.#checkIfGone(placed, place);
+        }
+        this.#followDeaths(placed);
+      });
+      for (const place of some) place.ensuring = ensuring;
+    }
+  }
+
+  /** Until the machine says that it has them, has died, or cannot have them. Never rejects. */
+  async #ensure(placed: Placed, { machineId, places, atLeast }: Ensured): Promise<void> {
     const { session } = placed;
     const { epochOf, logger, clock } = this.#options;
-    const [{ machineId = "" } = {}] = places;
-    for (let delayMs = RETRY_MS_MIN; this.#isCurrent(placed); delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
+    for (let delayMs = RETRY_MS_MIN; ; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       const epoch = epochOf(session.id);
-      if (epoch === undefined || !this.#isPeer(machineId)) return;
+      if (!this.#isCurrent(placed) || epoch === undefined || !this.#isPeer(machineId)) return;
       const guildIds = places.map(({ guildId }) => guildId);
       try {
-        const ensure = {
+        const call = {
           kind: "ensure",
           session: infoOf(session),
           epoch,
           guildIds,
           ...(atLeast && { atLeast }),
         } as const;
-        const { missing } = ensureAnswer.parse(JSON.parse(await this.#call(machineId, ensure)));
-        for (const place of places) if (missing.includes(place.guildId)) await this.#remove(placed, place);
+        const { missing } = ensureAnswer.parse(JSON.parse(await this.#call(machineId, call)));
+        const gone = places.filter(({ guildId }) => missing.includes(guildId));
+        await Promise.all(gone.map((place) => this.#change([place], () => this.#forgetMissing(placed, place))));
         return;
       } catch (error) {
         logger.debug("cluster: a machine could not be asked for its players yet", { sessionId: session.id, error });
-        await pause(clock, delayMs);
+        const isRefused = error instanceof NodeError && error.code === "memory-exhausted";
+        await pause(clock, isRefused ? RETRY_MS_MAX : delayMs);
+        if (!isRefused || !this.#isCurrent(placed)) continue;
+        // The session is not open there, and so none of its players is.
+        const left = places.filter(
+          (place) => placed.places.get(place.guildId) === place && place.machineId === machineId,
+        );
+        this.#startMove(placed, left, { isChosen: false });
+        return;
       }
     }
+  }
+
+  /** It has neither a player nor a record. */
+  async #forgetMissing(placed: Placed, place: Place): Promise<void> {
+    if (this.#isCurrent(placed) && placed.places.get(place.guildId) === place) await this.#remove(placed, place);
   }
 
   #leftIn(records: readonly StateRecord[]): readonly StoredRelay[] {
@@ -512,6 +571,7 @@ export class PlayerPlaces {
     const life = this.#life;
     let answer: z.input<typeof messagesAnswer> = { kind: "elsewhere" };
     if (session !== undefined && epochOf(sessionId) !== undefined && this.#isPeer(from)) {
+      this.#placedOf(session).others.add(from);
       for (const message of messages) session.receive({ ...message, machineId: from });
       await state.written();
       // Otherwise the other machine keeps them: they come again, and are known then.
@@ -551,7 +611,7 @@ export class PlayerPlaces {
   #placedOf(session: Session): Placed {
     const known = this.#placed.get(session.id);
     if (known?.session === session) return known;
-    const placed: Placed = { session, places: new Map(), isReviving: false };
+    const placed: Placed = { session, places: new Map(), others: new Set(), movingCount: 0 };
     this.#placed.set(session.id, placed);
     return placed;
   }
@@ -601,7 +661,13 @@ function newPlace(
     holdCount: 0,
     mayBeGone: false,
     changing: undefined,
+    ensuring: undefined,
   };
+}
+
+/** What a request waits for. */
+function busyOf({ changing, ensuring }: Place): Promise<void> | undefined {
+  return changing ?? ensuring;
 }
 
 function infoOf({ id, userId, clientName, owner, account }: Session): RemoteSessionInfo {
