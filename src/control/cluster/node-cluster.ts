@@ -127,7 +127,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
       ...parts,
-      call: (...call) => this.#calls.call(...call),
+      calls: this.#calls,
       epochOf: (sessionId) => this.#claims.epochOf(sessionId),
       choose: options.choose ?? (({ region }) => chooser.choose(region)),
     });

@@ -6,7 +6,7 @@
 // the player, so that the next machine that has the session finds it.
 
 import type { z } from "zod";
-import type { Bucket, BucketGuard } from "../../cluster/bucket.ts";
+import type { Bucket } from "../../cluster/bucket.ts";
 import type { ClusterStore } from "../../cluster/cluster-store.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
@@ -19,34 +19,19 @@ import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { recordKey } from "../state/session-records.ts";
+import { askMachine, infoOf } from "./ask-machine.ts";
 import type { MachineCalls } from "./machine-calls.ts";
 import { away } from "./owner-records.ts";
 import { guildOf, PlaceRecords, readPlaces, type StoredRelay } from "./place-records.ts";
-import {
-  ensureAnswer,
-  holdsAnswer,
-  MESSAGES,
-  type messagesAnswer,
-  messagesCall,
-  PLAYERS,
-  type PlayerCall,
-  type RemoteSessionInfo,
-} from "./player-calls.ts";
+import { newPlace, type Place, type Placed, PlacedPlayers } from "./placed-players.ts";
+import { holdsAnswer, MESSAGES, type messagesAnswer, messagesCall } from "./player-calls.ts";
+import { PlayerMoves } from "./player-moves.ts";
+import { RETRY_MS_MAX, RETRY_MS_MIN } from "./retry-times.ts";
 import { ownerKey } from "./session-directory.ts";
 import type { AskedPlayer, HoldOptions, PlayerHold } from "./session-places.ts";
-import { Slots } from "./slots.ts";
 
 /** A request waits so long for a player that is about to go on elsewhere. */
 const HOLD_MS_MAX = 10_000;
-/** What could not be done is tried again after that time, doubled with each time. */
-const RETRY_MS_MIN = 100;
-const RETRY_MS_MAX = 2000;
-/** Longest that a machine takes for what is asked again without an answer. */
-const REPEATED_MS_MAX = 10_000;
-/** Sessions whose players get other machines at once. */
-const MOVING_MAX = 8;
-/** Stands for no guild: a change of its record that changes nothing. */
-const NO_GUILD = { guildId: "none", machineId: undefined, revision: undefined };
 
 interface PlayerPlacesOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
@@ -55,43 +40,13 @@ interface PlayerPlacesOptions {
   readonly membership: Pick<Membership, "self" | "guard" | "peers" | "isAlive" | "isNatsAway" | "onFenced">;
   readonly sessions: Pick<Sessions, "get" | "own">;
   readonly state: Pick<NodeState, "adoptPlayers" | "written" | "flushed" | "isStoring" | "write">;
-  /** As `MachineCalls.call`. */
-  readonly call: MachineCalls["call"];
+  readonly calls: Pick<MachineCalls, "call">;
   /** The revision of the owner record of a session that is this machine's. */
   readonly epochOf: (sessionId: string) => number | undefined;
   /** The machine for one more player; undefined: there is none that plays audio. */
   readonly choose: (wish: { readonly region: string | undefined }) => string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** Where the player of one guild is, or is about to be. */
-interface Place {
-  readonly guildId: string;
-  /** Undefined: here. */
-  machineId: string | undefined;
-  /** Of its record, 0 where there is none; undefined: not known. */
-  revision: number | undefined;
-  /** Of its voice server, as far as known. */
-  region: string | undefined;
-  /** It was decided, for the requests that are under way, that a player is made here. */
-  isChosenHere: boolean;
-  holdCount: number;
-  /** One of the requests may have ended it. */
-  mayBeGone: boolean;
-  /** Its record is being written, or it is asked for: what comes waits for that. Never rejects. */
-  changing: Promise<void> | undefined;
-  /** Its machine is to say that it has it, which may take as long as that lives: requests wait. Never rejects. */
-  ensuring: Promise<void> | undefined;
-}
-
-interface Placed {
-  readonly session: Session;
-  readonly places: Map<string, Place>;
-  /** Machines that may have left messages for it when they die: that have, or had, players of it. */
-  readonly others: Set<string>;
-  /** Players of dead machines are on their way to other ones. */
-  movingCount: number;
 }
 
 /** What was found in the records of a session that is about to be opened. */
@@ -107,25 +62,25 @@ interface Opening {
   readonly relaying: readonly string[];
 }
 
-/** Players that are to be at a machine. */
-interface Ensured {
-  readonly machineId: string;
-  readonly places: readonly Place[];
-  readonly atLeast: BucketGuard | undefined;
-}
-
 export class PlayerPlaces {
   readonly #options: PlayerPlacesOptions;
   readonly #records: PlaceRecords;
-  readonly #placed = new Map<string, Placed>();
+  readonly #placed: PlacedPlayers;
   readonly #openings = new Map<string, Opening>();
-  readonly #moves = new Slots(MOVING_MAX);
+  readonly #moves: PlayerMoves;
   #stopServing: (() => void) | undefined;
   #life = 0;
 
   constructor(options: PlayerPlacesOptions) {
     this.#options = options;
     this.#records = new PlaceRecords(options);
+    this.#placed = new PlacedPlayers({ ...options, onDeath: () => this.onMachines() });
+    this.#moves = new PlayerMoves({
+      ...options,
+      ...{ placed: this.#placed, records: this.#records },
+      onEnsured: (placed, place) => this.#checkIfGone(placed, place),
+      remove: (placed, place) => this.#remove(placed, place),
+    });
   }
 
   /** This machine has that id from now on. */
@@ -147,14 +102,9 @@ export class PlayerPlaces {
     this.#stopServing?.();
   }
 
-  /** How many players of the session are elsewhere. */
-  count(sessionId: string): number {
-    return this.#elsewhere(sessionId).length;
-  }
-
   /** Machines other than this one that have players of the session. */
   machinesOf(sessionId: string): readonly string[] {
-    return [...new Set(this.#elsewhere(sessionId).flatMap(({ machineId }) => machineId ?? []))];
+    return this.#placed.machinesOf(sessionId);
   }
 
   /** See `SessionPlaces.holdPlayer`. Players of v3 are always with their session. */
@@ -171,7 +121,7 @@ export class PlayerPlaces {
     const session = this.#options.sessions.own(sessionId);
     const epoch = this.#options.epochOf(sessionId);
     if (session === undefined || epoch === undefined) return Promise.reject(moved());
-    return this.#call(machineId, {
+    return askMachine(this.#options.calls, machineId, {
       kind: "request",
       session: infoOf(session),
       epoch,
@@ -198,14 +148,14 @@ export class PlayerPlaces {
       const machineId = machines.get(guildId);
       const isHere = machineId === membership.self?.id || before?.hasGuild(guildId) === true;
       const place = newPlace(guildId, { machineId, region });
-      if (!isHere && machineId !== undefined && this.#isPeer(machineId)) elsewhere.push(place);
-      else if (!isHere && !isV3 && this.#chooseOther(place)) moving.push(place);
+      if (!isHere && machineId !== undefined && this.#placed.isPeer(machineId)) elsewhere.push(place);
+      else if (!isHere && !isV3 && this.#moves.chooseOther(place)) moving.push(place);
       else if (machineId !== undefined) here.push({ ...place, machineId: undefined });
     }
     const others = new Set([...elsewhere, ...moving].map(({ guildId }) => guildId));
-    const isLeft = (machineId: string): boolean => machineId !== membership.self?.id && !this.#isPeer(machineId);
+    const isLeft = (machineId: string): boolean => machineId !== membership.self?.id && !this.#placed.isPeer(machineId);
     const dead = [...relayed].flatMap(([machineId, messages]) => (isLeft(machineId) ? messages : []));
-    const relaying = [...relayed.keys()].filter((machineId) => this.#isPeer(machineId));
+    const relaying = [...relayed.keys()].filter((machineId) => this.#placed.isPeer(machineId));
     this.#openings.set(sessionId, { elsewhere, moving, here, relayed: dead, relaying });
     return records.filter((record) => {
       const guildId = guildOf(record);
@@ -219,12 +169,12 @@ export class PlayerPlaces {
     this.#openings.delete(session.id);
     if (opening === undefined) return;
     const { elsewhere, moving, here, relayed, relaying } = opening;
-    const placed = this.#placedOf(session);
+    const placed = this.#placed.of(session);
     for (const machineId of relaying) placed.others.add(machineId);
     for (const place of [...elsewhere, ...moving, ...here]) placed.places.set(place.guildId, place);
-    void this.#takeLeft(placed, relayed);
-    this.#ensureAll(placed, elsewhere);
-    if (moving.length > 0) this.#startMove(placed, moving, { isChosen: true });
+    void this.#moves.takeLeft(placed, relayed);
+    this.#moves.ensureAll(placed, elsewhere);
+    if (moving.length > 0) this.#moves.start(placed, moving, { isChosen: true });
   }
 
   /**
@@ -234,11 +184,15 @@ export class PlayerPlaces {
   async giving(session: Session): Promise<void> {
     const { self } = this.#options.membership;
     if (self === undefined) throw away("this machine is not part of it");
-    const placed = this.#placedOf(session);
+    const placed = this.#placed.of(session);
     await Promise.all(Array.from(placed.places.values(), ({ changing }) => changing));
-    const guildIds = new Set([...session.players.keys(), ...Array.from(session.kept.list(), ({ guildId }) => guildId)]);
+    const making = [...placed.places.values()].filter(
+      ({ machineId, holdCount }) => machineId === undefined && holdCount > 0,
+    );
+    const used = [...session.players.values(), ...session.kept.list(), ...making];
+    const guildIds = new Set(used.map(({ guildId }) => guildId));
     const changes = [...guildIds].map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
-    for (const guildId of guildIds) this.#placeOf(placed, guildId).revision = undefined;
+    for (const guildId of guildIds) this.#placed.placeOf(placed, guildId).revision = undefined;
     await this.#records.write(session.id, changes);
   }
 
@@ -254,7 +208,7 @@ export class PlayerPlaces {
     if (epoch === undefined) return;
     for (const machineId of this.machinesOf(sessionId)) {
       // They send it themselves within some seconds.
-      this.#call(machineId, { kind: "sendUpdates", sessionId, epoch }).catch(() => undefined);
+      askMachine(this.#options.calls, machineId, { kind: "sendUpdates", sessionId, epoch }).catch(() => undefined);
     }
   }
 
@@ -276,8 +230,12 @@ export class PlayerPlaces {
     let left = machineIds;
     for (let delayMs = RETRY_MS_MIN; life === this.#life; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
-        left = left.filter((machineId) => this.#isPeer(machineId));
-        await Promise.all(left.map((machineId) => this.#call(machineId, { kind: "end", sessionId, epoch: epoch() })));
+        left = left.filter((machineId) => this.#placed.isPeer(machineId));
+        await Promise.all(
+          left.map((machineId) =>
+            askMachine(this.#options.calls, machineId, { kind: "end", sessionId, epoch: epoch() }),
+          ),
+        );
         // What those have left that have died: their writes are over.
         await state.flushed();
         if (!state.isStoring) throw away("the end of a session cannot be stored");
@@ -295,21 +253,21 @@ export class PlayerPlaces {
 
   /** Machines have come or gone: players of those that have died get another one. */
   onMachines(): void {
-    for (const placed of this.#placed.values()) this.#followDeaths(placed);
+    for (const placed of this.#placed.all) this.#moves.followDeaths(placed);
   }
 
   // Holds
 
   async #hold(session: Session, guildId: string, { isMaking, region }: HoldOptions): Promise<PlayerHold> {
     const { clock } = this.#options;
-    const placed = this.#placedOf(session);
+    const placed = this.#placed.of(session);
     const endMs = clock.now() + HOLD_MS_MAX;
-    let place = this.#placeOf(placed, guildId);
+    let place = this.#placed.placeOf(placed, guildId);
     for (let busy = busyOf(place); busy !== undefined; busy = busyOf(place)) {
       await Promise.race([busy, pause(clock, HOLD_MS_MAX)]);
       if (this.#placed.get(session.id) !== placed || this.#options.sessions.own(session.id) !== session) throw moved();
       if (clock.now() >= endMs) throw away("the player is moving to another machine");
-      place = this.#placeOf(placed, guildId);
+      place = this.#placed.placeOf(placed, guildId);
     }
     place.holdCount++;
     place.region = region ?? place.region;
@@ -340,7 +298,7 @@ export class PlayerPlaces {
       return;
     }
     let failure: unknown;
-    this.#change([place], async () => {
+    this.#placed.change([place], async () => {
       try {
         const [revision] = await this.#records.write(session.id, [{ ...place, machineId }]);
         place.revision = revision;
@@ -371,7 +329,7 @@ export class PlayerPlaces {
   /** Not before its machine has it, which has nothing until then. */
   #checkIfGone(placed: Placed, place: Place): void {
     if (place.mayBeGone && place.holdCount === 0 && place.ensuring === undefined)
-      this.#change([place], () => this.#check(placed, place));
+      this.#placed.change([place], () => this.#check(placed, place));
   }
 
   /** Forgets a place where nothing is any more. */
@@ -380,10 +338,16 @@ export class PlayerPlaces {
     const { id: sessionId } = placed.session;
     const { guildId } = place;
     const epoch = epochOf(sessionId);
-    const isMeant = this.#isCurrent(placed) && placed.places.get(guildId) === place && place.machineId !== undefined;
+    const isMeant =
+      this.#placed.isCurrent(placed) && placed.places.get(guildId) === place && place.machineId !== undefined;
     if (epoch === undefined || !isMeant || place.holdCount > 0 || place.ensuring !== undefined) return;
     try {
-      const text = await this.#call(place.machineId ?? "", { kind: "holds", sessionId, epoch, guildId });
+      const text = await askMachine(this.#options.calls, place.machineId ?? "", {
+        kind: "holds",
+        sessionId,
+        epoch,
+        guildId,
+      });
       const { holds } = holdsAnswer.parse(JSON.parse(text));
       place.mayBeGone = false;
       if (!holds) await this.#remove(placed, place);
@@ -398,170 +362,6 @@ export class PlayerPlaces {
     if (placed.places.get(place.guildId) === place) placed.places.delete(place.guildId);
   }
 
-  // Machines that are dead, and sessions that have come here
-
-  #orphans(placed: Placed): readonly Place[] {
-    return [...placed.places.values()].filter(
-      ({ machineId, changing }) => changing === undefined && machineId !== undefined && !this.#isPeer(machineId),
-    );
-  }
-
-  /** Players whose machine is dead get another one, and what it has left for the client is taken. */
-  #followDeaths(placed: Placed): void {
-    if (!this.#isCurrent(placed)) return;
-    const orphans = this.#orphans(placed);
-    const isLeft = placed.movingCount === 0 && [...placed.others].some((machineId) => !this.#isPeer(machineId));
-    if (orphans.length > 0 || isLeft) this.#startMove(placed, orphans, { isChosen: false });
-  }
-
-  #startMove(placed: Placed, places: readonly Place[], { isChosen }: { readonly isChosen: boolean }): void {
-    placed.movingCount++;
-    const moved = this.#change(places, () =>
-      this.#moves.run(async () => {
-        if (!isChosen) for (const place of places) this.#chooseOther(place);
-        await this.#move(placed, places);
-      }),
-    );
-    void moved.then(() => {
-      placed.movingCount--;
-      this.#followDeaths(placed);
-    });
-  }
-
-  /** Chooses a machine; false: this one. */
-  #chooseOther(place: Place): boolean {
-    const { choose, membership } = this.#options;
-    // Without any, they are kept here, silent or not.
-    const chosen = choose({ region: place.region }) ?? membership.self?.id;
-    place.machineId = chosen === membership.self?.id ? undefined : chosen;
-    return place.machineId !== undefined;
-  }
-
-  /**
-   * Brings players to the machines that were chosen for them, and takes what dead machines have left. Goes on until that is
-   * done, or cannot be any more.
-   */
-  async #move(placed: Placed, places: readonly Place[]): Promise<void> {
-    const { session } = placed;
-    const { membership, store, clock, logger } = this.#options;
-    for (let delayMs = RETRY_MS_MIN; this.#isCurrent(placed); delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
-      try {
-        const self = membership.self?.id;
-        const dead = [...placed.others].filter((machineId) => !this.#isPeer(machineId));
-        const changes = places.map((place) => ({ ...place, machineId: place.machineId ?? self }));
-        // It is written after the last that the dead machines have, and read with that.
-        const [last = NO_GUILD] = changes.slice(-1);
-        const revisions = await this.#records.write(session.id, changes.length > 0 ? changes : [NO_GUILD]);
-        for (const [index, place] of places.entries()) place.revision = revisions[index];
-        const atLeast = { key: recordKey.place(session.id, last.guildId), revision: revisions.at(-1) ?? 0 };
-        const records = await store.readSession(session.id, atLeast);
-        if (!this.#isCurrent(placed)) return;
-        void this.#takeLeft(placed, this.#leftIn(records));
-        for (const machineId of dead) placed.others.delete(machineId);
-        this.#adopt(placed, places, records);
-        this.#ensureAll(placed, places, atLeast);
-        if (places.length === 0) return;
-        const players = places.length;
-        logger.info("cluster: players of a session get other machines: theirs has died", {
-          ...{ sessionId: session.id, players },
-        });
-        return;
-      } catch (error) {
-        for (const place of places) place.revision = undefined;
-        const level = error instanceof NodeError ? "debug" : "error";
-        logger[level]("cluster: players could not be moved yet", { sessionId: session.id, error });
-        await pause(clock, delayMs);
-      }
-    }
-  }
-
-  /** Makes those again that are to be here. */
-  #adopt({ session }: Placed, places: readonly Place[], records: readonly StateRecord[]): void {
-    const here = new Set(places.filter(({ machineId }) => machineId === undefined).map(({ guildId }) => guildId));
-    if (here.size === 0) return;
-    this.#options.state.adoptPlayers(
-      session,
-      records.filter((record) => here.has(guildOf(record) ?? "")),
-    );
-  }
-
-  /** Has the machines of those that are elsewhere say that they have them. */
-  #ensureAll(placed: Placed, places: readonly Place[], atLeast?: BucketGuard): void {
-    const machineIds = new Set(places.flatMap(({ machineId }) => machineId ?? []));
-    for (const machineId of machineIds) {
-      placed.others.add(machineId);
-      const some = places.filter((place) => place.machineId === machineId);
-      const ensuring = this.#ensure(placed, { machineId, places: some, atLeast }).finally(() => {
-        for (const place of some) {
-          if (place.ensuring === ensuring) place.ensuring = undefined;
-          this.#checkIfGone(placed, place);
-        }
-        this.#followDeaths(placed);
-      });
-      for (const place of some) place.ensuring = ensuring;
-    }
-  }
-
-  /** Until the machine says that it has them, has died, or cannot have them. Never rejects. */
-  async #ensure(placed: Placed, { machineId, places, atLeast }: Ensured): Promise<void> {
-    const { session } = placed;
-    const { epochOf, logger, clock } = this.#options;
-    for (let delayMs = RETRY_MS_MIN; ; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
-      const epoch = epochOf(session.id);
-      if (!this.#isCurrent(placed) || epoch === undefined || !this.#isPeer(machineId)) return;
-      const guildIds = places.map(({ guildId }) => guildId);
-      try {
-        const call = {
-          kind: "ensure",
-          session: infoOf(session),
-          epoch,
-          guildIds,
-          ...(atLeast && { atLeast }),
-        } as const;
-        const { missing } = ensureAnswer.parse(JSON.parse(await this.#call(machineId, call)));
-        const gone = places.filter(({ guildId }) => missing.includes(guildId));
-        await Promise.all(gone.map((place) => this.#change([place], () => this.#forgetMissing(placed, place))));
-        return;
-      } catch (error) {
-        logger.debug("cluster: a machine could not be asked for its players yet", { sessionId: session.id, error });
-        const isRefused = error instanceof NodeError && error.code === "memory-exhausted";
-        await pause(clock, isRefused ? RETRY_MS_MAX : delayMs);
-        if (!isRefused || !this.#isCurrent(placed)) continue;
-        // The session is not open there, and so none of its players is.
-        const left = places.filter(
-          (place) => placed.places.get(place.guildId) === place && place.machineId === machineId,
-        );
-        this.#startMove(placed, left, { isChosen: false });
-        return;
-      }
-    }
-  }
-
-  /** It has neither a player nor a record. */
-  async #forgetMissing(placed: Placed, place: Place): Promise<void> {
-    if (this.#isCurrent(placed) && placed.places.get(place.guildId) === place) await this.#remove(placed, place);
-  }
-
-  #leftIn(records: readonly StateRecord[]): readonly StoredRelay[] {
-    const { self } = this.#options.membership;
-    const { relayed } = readPlaces(records.filter(({ key }) => key.startsWith("relay/")));
-    return [...relayed].flatMap(([id, messages]) => (id === self?.id || this.#isPeer(id) ? [] : messages));
-  }
-
-  /** Takes what machines have left that are dead, and removes it from the records once it is stored with the session. */
-  async #takeLeft(placed: Placed, messages: readonly StoredRelay[]): Promise<void> {
-    const { state, clock } = this.#options;
-    for (const message of messages) placed.session.receive(message);
-    while (messages.length > 0 && this.#isCurrent(placed)) {
-      await state.flushed();
-      if (state.isStoring && this.#isCurrent(placed)) {
-        for (const { key } of messages) state.write(key, undefined);
-        return;
-      }
-      await pause(clock, RETRY_MS_MAX);
-    }
-  }
-
   // Messages of players that are elsewhere
 
   async #receive(text: string, from: string): Promise<string> {
@@ -570,8 +370,8 @@ export class PlayerPlaces {
     const session = sessions.own(sessionId);
     const life = this.#life;
     let answer: z.input<typeof messagesAnswer> = { kind: "elsewhere" };
-    if (session !== undefined && epochOf(sessionId) !== undefined && this.#isPeer(from)) {
-      this.#placedOf(session).others.add(from);
+    if (session !== undefined && epochOf(sessionId) !== undefined && this.#placed.isPeer(from)) {
+      this.#placed.of(session).others.add(from);
       for (const message of messages) session.receive({ ...message, machineId: from });
       await state.written();
       // Otherwise the other machine keeps them: they come again, and are known then.
@@ -588,16 +388,6 @@ export class PlayerPlaces {
     return sessions.get(id) === undefined && epochOf(id) === undefined;
   }
 
-  #elsewhere(sessionId: string): readonly Place[] {
-    const places = this.#placed.get(sessionId)?.places.values() ?? [];
-    return [...places].filter(({ machineId }) => machineId !== undefined);
-  }
-
-  #isPeer(machineId: string): boolean {
-    const { membership } = this.#options;
-    return machineId !== membership.self?.id && membership.isAlive(machineId);
-  }
-
   /** @throws NodeError "cluster-away" */
   #choose({ region }: Place): string {
     const { choose, membership } = this.#options;
@@ -607,71 +397,11 @@ export class PlayerPlaces {
     if (chosen === undefined) throw away("none of them plays audio (tonearm.cluster.roles)");
     return chosen;
   }
-
-  #placedOf(session: Session): Placed {
-    const known = this.#placed.get(session.id);
-    if (known?.session === session) return known;
-    const placed: Placed = { session, places: new Map(), others: new Set(), movingCount: 0 };
-    this.#placed.set(session.id, placed);
-    return placed;
-  }
-
-  #placeOf({ places }: Placed, guildId: string): Place {
-    const place = places.get(guildId) ?? newPlace(guildId, { revision: 0 });
-    places.set(guildId, place);
-    return place;
-  }
-
-  #isCurrent(placed: Placed): boolean {
-    const { session } = placed;
-    return this.#placed.get(session.id) === placed && this.#options.sessions.own(session.id) === session;
-  }
-
-  /** What comes for these waits until `work` is done, which begins at once, or after what changes them already. */
-  #change(places: readonly Place[], work: () => Promise<void>): Promise<void> {
-    const before = places.flatMap(({ changing }) => changing ?? []);
-    const changing = (before.length === 0 ? work() : Promise.all(before).then(work))
-      .catch((error: unknown) => {
-        const isExpected = error instanceof NodeError && error.fault !== "ourselves";
-        this.#options.logger[isExpected ? "debug" : "error"]("cluster: a player could not be placed", { error });
-      })
-      .finally(() => {
-        for (const place of places) if (place.changing === changing) place.changing = undefined;
-        // It may have died meanwhile.
-        if (places.some(({ machineId }) => machineId !== undefined && !this.#isPeer(machineId))) this.onMachines();
-      });
-    for (const place of places) place.changing = changing;
-    return changing;
-  }
-
-  #call(machineId: string, call: PlayerCall): Promise<string> {
-    // All but requests of clients can be repeated.
-    const options = call.kind === "request" ? {} : { timeoutMs: REPEATED_MS_MAX };
-    return this.#options.call(machineId, PLAYERS, JSON.stringify(call), options);
-  }
-}
-
-function newPlace(
-  guildId: string,
-  { machineId, revision, region }: Partial<Pick<Place, "machineId" | "revision" | "region">>,
-): Place {
-  return {
-    ...{ guildId, machineId, revision, region },
-    isChosenHere: false,
-    holdCount: 0,
-    mayBeGone: false,
-    changing: undefined,
-    ensuring: undefined,
-  };
 }
 
 /** What a request waits for. */
 function busyOf({ changing, ensuring }: Place): Promise<void> | undefined {
   return changing ?? ensuring;
-}
-
-function infoOf({ id, userId, clientName, owner, account }: Session): RemoteSessionInfo {
-  return { id, userId, clientName: clientName ?? null, owner: owner ?? null, account };
 }
 
 function moved(): NodeError {
