@@ -393,8 +393,13 @@ export class PlayerPlaces {
     }
   }
 
+  /** There is nothing at its machine. */
   async #remove(placed: Placed, place: Place): Promise<void> {
-    await this.#records.write(placed.session.id, [{ ...place, machineId: undefined }]);
+    const change = { ...place, machineId: undefined };
+    // Also where it is not known whether that is written: the next player of the guild needs a record first.
+    place.machineId = undefined;
+    place.revision = undefined;
+    await this.#records.write(placed.session.id, [change]);
     if (placed.places.get(place.guildId) === place) placed.places.delete(place.guildId);
   }
 

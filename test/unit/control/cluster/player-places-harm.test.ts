@@ -192,6 +192,26 @@ describe("while NATS is away", () => {
     expect(recordsOf(session)).toEqual([]);
   });
 
+  test("a place that may have been removed is written again before the next player is made", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    a.bucket.answersToLose = 1;
+    await world.within(a.ask(session.id, "7", { kind: "destroy" }));
+    await world.pass(5000);
+    expect([place(session), a.bucket.answersToLose]).toEqual([undefined, 0]);
+    let recorded: string | undefined;
+    b.onUpdate = () => {
+      recorded = place(session);
+    };
+
+    await update(a, session, 45);
+
+    expect(recorded).toBe(JSON.stringify({ machine: b.id }));
+  });
+
   test("players of a machine that has died before get another one once it is back", async () => {
     const a = await gateway("a");
     const b = await machine("b");
