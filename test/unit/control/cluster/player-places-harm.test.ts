@@ -405,6 +405,29 @@ describe("a session that ends", () => {
     expect(recordsOf(session)).toEqual([]);
   });
 
+  test("and whose machine dies before it has removed all of it, leaves nothing", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session);
+    const served = world.links.handlers.get(`${b.id} ${PLAYERS}`);
+    let endCount = 0;
+    intercept(b, PLAYERS, (call) => {
+      if (call.kind !== "end") return undefined;
+      endCount++;
+      return served?.handler(JSON.stringify(call), a.id).then((answer) => {
+        a.kill();
+        return answer;
+      });
+    });
+    session.destroy();
+    await world.pass(DEAD_MS + 5000);
+
+    expect([endCount, b.players[0]?.isDestroyed]).toEqual([1, true]);
+    expect(recordsOf(session)).toEqual([]);
+  });
+
   test("while its player is placed, leaves no record of that", async () => {
     const a = await gateway("a");
     const b = await machine("b");
