@@ -236,10 +236,15 @@ export class PlayerPlaces {
     if (self === undefined) throw away("this machine is not part of it");
     const placed = this.#placedOf(session);
     await Promise.all(Array.from(placed.places.values(), ({ changing }) => changing));
-    const guildIds = new Set([...session.players.keys(), ...Array.from(session.kept.list(), ({ guildId }) => guildId)]);
-    const changes = [...guildIds].map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
-    for (const guildId of guildIds) this.#placeOf(placed, guildId).revision = undefined;
-    await this.#records.write(session.id, changes);
+    const written = new Set<string>();
+    const unwritten = (): readonly string[] => guildsOf(session).filter((guildId) => !written.has(guildId));
+    // Its client may have come back meanwhile, and gone again.
+    for (let guildIds = unwritten(); guildIds.length > 0; guildIds = unwritten()) {
+      for (const guildId of guildIds) this.#placeOf(placed, guildId).revision = undefined;
+      const changes = guildIds.map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
+      await this.#records.write(session.id, changes);
+      for (const guildId of guildIds) written.add(guildId);
+    }
   }
 
   /** Another machine has it. */
@@ -673,6 +678,11 @@ function newPlace(
 /** What a request waits for. */
 function busyOf({ changing, ensuring }: Place): Promise<void> | undefined {
   return changing ?? ensuring;
+}
+
+/** Those with a player here, or with anything that is kept for them. */
+function guildsOf({ players, kept }: Session): readonly string[] {
+  return [...new Set([...players.keys(), ...Array.from(kept.list(), ({ guildId }) => guildId)])];
 }
 
 function infoOf({ id, userId, clientName, owner, account }: Session): RemoteSessionInfo {

@@ -6,6 +6,7 @@ import { NodeError } from "../../../../src/errors.ts";
 import { ClusterWorld, TestMachine } from "../../../support/clustered-machine.ts";
 import type { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
+import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 
 interface Target {
   /** The machine that is chosen for one more player. */
@@ -309,6 +310,33 @@ describe("a machine that dies after its players have ended", () => {
 
     expect(socket.said).toEqual([1]);
     expect(recordsOf(session).filter((key) => key.startsWith("relay/"))).toEqual([]);
+  });
+});
+
+describe("a session that is given to another machine", () => {
+  test("has a record of each player that stays, also of one that is made while the others are written", async () => {
+    const a = await machine("a");
+    const b = await machine("b");
+    const socket = new FakeSocket();
+    const session = await lasting(a, socket);
+    await update(a, session, 44);
+    session.kept.set("8", "plugin", "{}");
+    socket.break();
+    session.socketClosed(socket);
+    a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    const bringing = b.bring(session.id);
+    await world.pass(150);
+    const next = new FakeSocket();
+    session.resume(next);
+    const made = session.updatePlayer("9", EMPTY_UPDATE, { isReplacing: true });
+    next.break();
+    session.socketClosed(next);
+    await Promise.all([bringing, made]);
+
+    const own = JSON.stringify({ machine: a.id });
+    expect([b.sessions.own(session.id)?.isWaiting, session.isRemote]).toEqual([true, true]);
+    expect(["7", "8", "9"].map((guildId) => place(session, guildId))).toEqual([own, own, own]);
+    expect(b.cluster.playerMachines(session.id)).toEqual([a.id]);
   });
 });
 
