@@ -457,7 +457,8 @@ export class PlayerPlaces {
     for (let delayMs = RETRY_MS_MIN; this.#isCurrent(placed); delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
         const self = membership.self?.id;
-        const dead = [...placed.others].filter((machineId) => !this.#isPeer(machineId));
+        // Later they may seem to live: what is known of one that was never seen is not for good.
+        const dead = new Set([...placed.others].filter((machineId) => !this.#isPeer(machineId)));
         const changes = places.map((place) => ({ ...place, machineId: place.machineId ?? self }));
         // It is written after the last that the dead machines have, and read with that.
         const [last = NO_GUILD] = changes.slice(-1);
@@ -466,7 +467,7 @@ export class PlayerPlaces {
         const atLeast = { key: recordKey.place(session.id, last.guildId), revision: revisions.at(-1) ?? 0 };
         const records = await store.readSession(session.id, atLeast);
         if (!this.#isCurrent(placed)) return;
-        void this.#takeLeft(placed, this.#leftIn(records));
+        void this.#takeLeft(placed, this.#leftIn(records, dead));
         for (const machineId of dead) placed.others.delete(machineId);
         this.#adopt(placed, places, records);
         this.#ensureAll(placed, places, atLeast);
@@ -552,10 +553,12 @@ export class PlayerPlaces {
     if (this.#isCurrent(placed) && placed.places.get(place.guildId) === place) await this.#remove(placed, place);
   }
 
-  #leftIn(records: readonly StateRecord[]): readonly StoredRelay[] {
+  #leftIn(records: readonly StateRecord[], dead: ReadonlySet<string>): readonly StoredRelay[] {
     const { self } = this.#options.membership;
     const { relayed } = readPlaces(records.filter(({ key }) => key.startsWith("relay/")));
-    return [...relayed].flatMap(([id, messages]) => (id === self?.id || this.#isPeer(id) ? [] : messages));
+    return [...relayed].flatMap(([id, messages]) =>
+      dead.has(id) || (id !== self?.id && !this.#isPeer(id)) ? messages : [],
+    );
   }
 
   /** Takes what machines have left that are dead, and removes it from the records once it is stored with the session. */
