@@ -116,7 +116,7 @@ export class TestMachine {
       this.lines.push(message);
       if (level === "error") this.errors.push({ message, fields });
     });
-    const link = world.links.of(bucket, () => this.id);
+    const link = world.links.of(bucket);
     const opened: OpenedCluster = {
       bucket,
       link,

@@ -14,9 +14,10 @@ interface Served {
 export class MemoryLinks {
   readonly handlers = new Map<string, Served>();
 
-  /** The link of a machine, which calls under the id that `id` gives then. */
-  of(bucket: MemoryBucket, id: () => string): MachineLink {
+  /** The link of a machine, which calls under the last id that it serves. */
+  of(bucket: MemoryBucket): MachineLink {
     const { handlers } = this;
+    const servedIds: string[] = [];
     return {
       get status(): LinkStatus {
         return bucket.status;
@@ -27,11 +28,16 @@ export class MemoryLinks {
         if (bucket.status.kind === "disconnected") throw new NodeError("cluster-away", bucket.status.reason);
         const served = handlers.get(`${machineId} ${kind}`);
         if (served === undefined) throw new NodeError("machine-gone", "nobody listens there");
-        return await answerOf({ asking: bucket, served, request, from: id(), timeoutMs });
+        return await answerOf({ asking: bucket, served, request, from: servedIds.at(-1) ?? "", timeoutMs });
       },
       serve: (machineId, kind, handler) => {
         handlers.set(`${machineId} ${kind}`, { handler, bucket });
-        return () => handlers.delete(`${machineId} ${kind}`);
+        servedIds.push(machineId);
+        return () => {
+          handlers.delete(`${machineId} ${kind}`);
+          const index = servedIds.indexOf(machineId);
+          if (index >= 0) servedIds.splice(index, 1);
+        };
       },
       close: async () => undefined,
     };
