@@ -24,6 +24,7 @@ import { RoutePlanner } from "./control/route-planner/route-planner.ts";
 import { Api } from "./control/server/api.ts";
 import { listenAdvice } from "./control/server/listen-advice.ts";
 import type { TlsListener, TlsListenerOptions } from "./control/server/tls-listener.ts";
+import type { Dialect } from "./control/sessions/dialect.ts";
 import { LyricsSubscriptions } from "./control/sessions/lyrics-subscriptions.ts";
 import { PluginPlayers } from "./control/sessions/plugin-players.ts";
 import type { Session } from "./control/sessions/session.ts";
@@ -48,7 +49,7 @@ import { LogRing } from "./log/log-ring.ts";
 import { LogCounter } from "./observability/metrics/log-counter.ts";
 import { NodeMetrics } from "./observability/metrics/node-metrics.ts";
 import { createInfo } from "./observability/status/node-info.ts";
-import { loadToJson, overloadToJson } from "./observability/status/node-load.ts";
+import { loadOfMachine, loadToJson, overloadToJson } from "./observability/status/node-load.ts";
 import { NodeStats } from "./observability/status/node-stats.ts";
 import { AbsentSources } from "./plugin-host/manage/absent-sources.ts";
 import { listedPlugins } from "./plugin-host/manage/listed-plugins.ts";
@@ -305,14 +306,18 @@ async function buildParts(
     },
   });
   const endSilent = (session: Session) => api.endSilent(session);
-  const cluster = opened && new NodeCluster({ opened, sessions, state, endSilent, clock, logger });
+  const dialectOf = (version: Dialect["version"]) => api.dialectOf(version);
+  const readMachineLoad = () => loadOfMachine(workers.load, sessions);
+  const cluster =
+    opened &&
+    new NodeCluster({ opened, sessions, state, dialectOf, endSilent, readLoad: readMachineLoad, clock, logger });
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
   const restoreState = () =>
     state.restore({
       sessions,
-      dialectOf: (version) => api.dialectOf(version),
+      dialectOf,
       isKnownOwner: (owner) => keys.has(owner),
       allowedFilters: (owner, filters) => allowedFilters(filters, { disabledFilters, limits: keys.limitsOf(owner) }),
       onSession: (session) => lyricsSubscriptions.restore(session),
@@ -405,6 +410,7 @@ async function buildParts(
     keys,
     limitsOf,
     homes: cluster,
+    isGateway: config.cluster?.roles.includes("gateway"),
     places: cluster,
     tls,
     dashboard,

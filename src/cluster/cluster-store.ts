@@ -21,6 +21,8 @@ const SESSION_KINDS: ReadonlySet<string> = new Set([
   ...["session", "player", "track", "message", "kept"],
   ...["place", "relay"],
 ]);
+/** A server that is further behind than this is not asked; marks of removed records are gone after twice the time. */
+const BEHIND_MS_MAX = 30_000;
 const SESSION_ID = /^[A-Za-z0-9_-]+$/;
 
 interface ClusterStoreOptions {
@@ -38,6 +40,8 @@ export class ClusterStore implements StateStore {
   #written = new Map<string, Map<string, number>>();
   #count = 0;
   #sizeBytes = 0;
+  /** The last write, which a server that is asked must have reached, and when it was done. */
+  #last: { readonly guard: BucketGuard; readonly nowMs: number } | undefined;
   /** How often an id had been lost when they were written. */
   #lostCount = 0;
   #isClosed = false;
@@ -77,20 +81,24 @@ export class ClusterStore implements StateStore {
 
   /**
    * The records of a session, without that of its owner, by key. They are as they are once the record `atLeast.key` has
-   * that revision.
+   * that revision, with all that this machine has written.
    * @throws NodeError "cluster-away"
    */
   async readSession(id: string, atLeast: BucketGuard): Promise<readonly StateRecord[]> {
     if (!SESSION_ID.test(id)) return [];
-    const entries = await this.#options.bucket.read([`*/${id}`, `*/${id}/>`], { atLeast });
+    const { bucket, clock } = this.#options;
+    const isRecent = this.#last !== undefined && clock.now() - this.#last.nowMs < BEHIND_MS_MAX;
+    const own = isRecent ? this.#last?.guard : undefined;
+    const newest = own !== undefined && own.revision > atLeast.revision ? own : atLeast;
+    const entries = await bucket.read([`*/${id}`, `*/${id}/>`], { atLeast: newest });
     return entries
       .flatMap(({ key, value }) => (value !== undefined && isOfSession(key) ? [{ key, value }] : []))
       .toSorted((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** The records of a session belong to another machine now. */
-  forgetSession(id: string): void {
-    for (const key of [...(this.#written.get(id)?.keys() ?? [])]) this.#set(key, undefined);
+  /** The records with these keys belong to another machine now. */
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#set(key, undefined);
   }
 
   async close(): Promise<void> {
@@ -99,7 +107,7 @@ export class ClusterStore implements StateStore {
 
   /** One attempt. False: it may have been written, and is to be tried again. */
   async #isWritten(batch: readonly StateChange[], lostCount: number): Promise<boolean> {
-    const { bucket, membership } = this.#options;
+    const { bucket, membership, clock } = this.#options;
     if (this.#isClosed) throw new NodeError("state-unwritable", "the store is closed");
     if (membership.lostCount !== lostCount) throw fenced();
     if (membership.isNatsAway) {
@@ -109,7 +117,10 @@ export class ClusterStore implements StateStore {
     // It has not joined yet, or is about to find out that it has lost its id.
     if (guard === undefined) return false;
     try {
-      await bucket.write(batch, { guard, timeoutMs: WRITE_MS_MAX });
+      const revisions = await bucket.write(batch, { guard, timeoutMs: WRITE_MS_MAX });
+      const key = batch.at(-1)?.key;
+      const revision = revisions.at(-1);
+      if (key !== undefined && revision !== undefined) this.#last = { guard: { key, revision }, nowMs: clock.now() };
       return true;
     } catch (error) {
       const code = error instanceof NodeError ? error.code : undefined;

@@ -7,7 +7,7 @@ import { pause } from "../lib/pause.ts";
 import type { AwayProof } from "./away-proof.ts";
 import type { Bucket, BucketChange, BucketEntry, BucketGuard } from "./bucket.ts";
 import { ANSWER_MS_MAX, RENEW_MS, RETRY_MS } from "./lease-times.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, MachineLoad } from "./machine.ts";
 import { lifeKey, machineKey, readMachineRecord, writeMachineRecord } from "./machine-record.ts";
 
 /** Attempts whose fate is still of interest; older ones would give no lease any more. */
@@ -18,6 +18,8 @@ export type LostReason = "cut-off" | "declared-dead";
 
 interface LeaseOptions {
   readonly machine: Machine;
+  /** Asked with each attempt; undefined: nothing is said of it. */
+  readonly readLoad: () => MachineLoad | undefined;
   /** Ids that this machine has had: their records are removed with the making of the new ones. */
   readonly formerIds: readonly string[];
   readonly bucket: Pick<Bucket, "write" | "get">;
@@ -175,11 +177,11 @@ export class Lease {
     changesWith: (value: string) => readonly BucketChange[],
     guard?: BucketGuard,
   ): Promise<readonly number[]> {
-    const { bucket, clock } = this.#options;
+    const { bucket, clock, readLoad } = this.#options;
     const beat = ++this.#beat;
     this.#sentMs.set(beat, clock.now());
     this.#sentMs.delete(beat - ATTEMPTS_MAX);
-    const changes = changesWith(writeMachineRecord({ machine: this.machine, beat }));
+    const changes = changesWith(writeMachineRecord({ machine: this.machine, beat, load: readLoad() }));
     try {
       const revisions = await bucket.write(changes, { guard, timeoutMs: ANSWER_MS_MAX });
       this.#failure = undefined;

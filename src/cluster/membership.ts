@@ -9,7 +9,7 @@ import { AwayProof } from "./away-proof.ts";
 import type { Bucket, BucketGuard } from "./bucket.ts";
 import { Lease, type LostReason } from "./lease.ts";
 import { DEAD_MS, LEASE_MS, RENEW_MS } from "./lease-times.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, MachineLoad } from "./machine.ts";
 import type { LinkStatus, MachineLink } from "./machine-link.ts";
 import { OtherMachines } from "./other-machines.ts";
 
@@ -41,6 +41,8 @@ export interface MembershipOptions {
   readonly bucket: Bucket;
   readonly link: Pick<MachineLink, "status" | "onStatus" | "isQuorumRefused">;
   readonly self: Omit<Machine, "id">;
+  /** How busy this machine is now; undefined: it does not say. Default: the same. */
+  readonly readLoad?: (() => MachineLoad | undefined) | undefined;
   /** Ids of processes of this machine that have certainly ended: their sessions are taken over at once. Default: none. */
   readonly formerIds?: readonly string[] | undefined;
   readonly clock: Clock;
@@ -132,6 +134,11 @@ export class Membership {
     return this.self?.id === id || this.#others.isAlive(id);
   }
 
+  /** How busy a machine is: this one now, another one with its last renewal. Undefined: it does not say, or is gone. */
+  loadOf(id: string): MachineLoad | undefined {
+    return this.self?.id === id ? this.#options.readLoad?.() : this.#others.loadOf(id);
+  }
+
   /** `machines` is complete. */
   get isCaughtUp(): boolean {
     return this.#others.isCaughtUp;
@@ -194,6 +201,7 @@ export class Membership {
     const id = Buffer.from(random.bytes(ID_BYTES)).toString("hex");
     const lease = new Lease({
       machine: { id, ...self },
+      readLoad: () => this.#options.readLoad?.(),
       formerIds: this.#formerIds,
       bucket,
       proof: this.#proof,

@@ -8,9 +8,16 @@ import type { Logger } from "../log/log.ts";
 import type { Bucket, BucketEntry } from "./bucket.ts";
 import type { Lease } from "./lease.ts";
 import { ANSWER_MS_MAX, DEAD_MS, GAP_MS_MAX } from "./lease-times.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, MachineLoad } from "./machine.ts";
 import type { MachineLink } from "./machine-link.ts";
-import { lifeKey, MACHINE_PATTERN, machineIdOf, machineKey, readMachineRecord } from "./machine-record.ts";
+import {
+  lifeKey,
+  MACHINE_PATTERN,
+  type MachineRecord,
+  machineIdOf,
+  machineKey,
+  readMachineRecord,
+} from "./machine-record.ts";
 
 /** A renewal that comes back within this time shows how the clocks differ. */
 const QUICK_MS = 500;
@@ -27,6 +34,8 @@ const TRY_MS = 2000;
 interface Seen {
   /** Undefined: its record cannot be read. It is alive, and not listed. */
   readonly machine: Machine | undefined;
+  /** Undefined: it does not say. */
+  readonly load: MachineLoad | undefined;
   readonly revision: number;
   /** When this revision was seen first; on the monotonic clock. */
   readonly changedMs: number;
@@ -99,6 +108,11 @@ export class OtherMachines {
     return Array.from(this.#seen.values(), ({ machine }) => machine).filter((machine) => machine !== undefined);
   }
 
+  /** See `Membership.loadOf`; not for the id of this machine. */
+  loadOf(id: string): MachineLoad | undefined {
+    return this.#seen.get(id)?.load;
+  }
+
   /** See `Membership.isAlive`; not for the id of this machine. */
   isAlive(id: string): boolean {
     if (this.#seen.has(id)) return true;
@@ -141,7 +155,7 @@ export class OtherMachines {
     if (isOwn && value === undefined) lease.declaredDead();
     else if (isOwn) this.#onReturned(lease, record?.beat, storedEpochMs);
     else if (value === undefined) this.#remove(id);
-    else this.#put(id, record?.machine, revision);
+    else this.#put(id, record, revision);
   }
 
   /** A renewal of this machine has come back. */
@@ -165,7 +179,8 @@ export class OtherMachines {
     logger.warn(message, { aheadMs: -this.#clockOffsetMs });
   }
 
-  #put(id: string, machine: Machine | undefined, revision: number): void {
+  #put(id: string, record: MachineRecord | undefined, revision: number): void {
+    const { machine, load } = record ?? {};
     const before = this.#seen.get(id);
     if (before !== undefined && revision <= before.revision) return;
     if (before === undefined && this.#seen.size >= MACHINES_MAX) {
@@ -174,7 +189,7 @@ export class OtherMachines {
       this.#isOverfull = true;
       return;
     }
-    this.#seen.set(id, { machine, revision, changedMs: this.#options.clock.now() });
+    this.#seen.set(id, { machine, load, revision, changedMs: this.#options.clock.now() });
     if (machine !== undefined && before !== undefined) this.#options.onRenewed(machine);
     if (before === undefined && this.#isCaughtUp) this.#options.onChanged();
   }

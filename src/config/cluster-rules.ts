@@ -2,13 +2,14 @@
 // read when the cluster is connected to. Main thread, at start.
 
 import { resolve } from "node:path";
-import type { ClusterLogin, ClusterSettings, ClusterTls } from "./cluster-settings.ts";
+import { type ClusterLogin, type ClusterSettings, type ClusterTls, MACHINE_ROLES } from "./cluster-settings.ts";
 import type { KeyValues } from "./keys/all-keys.ts";
 
 type ClusterValues = KeyValues["cluster"];
 
 const SERVERS_KEY = "tonearm.cluster.servers";
 const SERVERS_MAX = 64;
+const REGIONS_MAX = 16;
 const PORT_DEFAULT = 4222;
 /** Of a user, password or token; NATS reads at most 4 KiB for a whole login. */
 const LOGIN_LENGTH_MAX = 1024;
@@ -35,9 +36,10 @@ export function checkedCluster(
   { isEnabled, key }: Pick<KeyValues["state"], "isEnabled" | "key">,
   context: ClusterContext,
 ): ClusterSettings | undefined {
-  const { servers, name, region } = values;
+  const { servers, name } = values;
   if (servers.length === 0) {
-    if (hasAccess(values)) context.warn(`${SERVERS_KEY} is empty: the other keys of tonearm.cluster have no effect`);
+    if (isMeantForCluster(values))
+      context.warn(`${SERVERS_KEY} is empty: the other keys of tonearm.cluster have no effect`);
     return undefined;
   }
   if (!isEnabled) {
@@ -52,7 +54,8 @@ export function checkedCluster(
       context,
     }),
     machine: machineOf(values.machine, context),
-    region: region === "" ? undefined : nameOf("tonearm.cluster.region", region, context),
+    roles: rolesOf(values.roles, context),
+    regions: regionsOf(values.regions, context),
     login: loginOf(values, context),
     tls: tlsOf(values.tls, context),
   };
@@ -63,10 +66,12 @@ export function checkedCluster(
 }
 
 /** Whether something is set that is of no use without servers. */
-function hasAccess({ user, password, token, nkey, credentialsPath, tls }: ClusterValues): boolean {
+function isMeantForCluster({ user, password, token, nkey, credentialsPath, tls, roles }: ClusterValues): boolean {
   const secrets = [password, token, nkey];
   return (
-    [user, credentialsPath, ...Object.values(tls)].join("") !== "" || secrets.some((secret) => secret !== undefined)
+    [user, credentialsPath, ...Object.values(tls)].join("") !== "" ||
+    secrets.some((secret) => secret !== undefined) ||
+    MACHINE_ROLES.some((role) => !roles.includes(role))
   );
 }
 
@@ -142,6 +147,19 @@ function pathOf(key: string, written: string, { cwd, reject }: ClusterContext): 
 function machineOf(written: string, context: ClusterContext): string {
   if (written !== "") return nameOf("tonearm.cluster.machine", written, context);
   return context.hostName.replaceAll(/[^\w.-]/g, "-").slice(0, MACHINE_LENGTH_MAX) || "unnamed";
+}
+
+function rolesOf(written: ClusterValues["roles"], { reject }: ClusterContext): ClusterSettings["roles"] {
+  if (written.length === 0) reject("tonearm.cluster.roles", `expected at least one of ${MACHINE_ROLES.join(", ")}`);
+  return MACHINE_ROLES.filter((role) => written.includes(role));
+}
+
+/** In lower case, as regions are named. */
+function regionsOf(written: readonly string[], context: ClusterContext): string[] {
+  const key = "tonearm.cluster.region";
+  if (written.length > REGIONS_MAX) context.reject(key, `expected at most ${REGIONS_MAX} regions`);
+  const regions = written.map((text) => nameOf(key, text.trim().toLowerCase(), context));
+  return [...new Set(regions)];
 }
 
 function nameOf(key: string, text: string, context: ClusterContext): string {

@@ -3,6 +3,12 @@
 
 import type { Secret } from "./keys/secret.ts";
 
+/** What a machine may be for. */
+export const MACHINE_ROLES = ["gateway", "audio"] as const;
+
+/** `gateway`: clients connect to it, and it keeps their sessions. `audio`: players of any session may be placed on it. */
+export type MachineRole = (typeof MACHINE_ROLES)[number];
+
 /** How this machine logs in to the NATS servers. */
 export type ClusterLogin =
   | { readonly kind: "none" }
@@ -29,8 +35,10 @@ export interface ClusterSettings {
   readonly name: string;
   /** Name of this machine: 1 to 64 of letters, digits, `.`, `_` and `-`. */
   readonly machine: string;
-  /** Letters as in `machine`. */
-  readonly region: string | undefined;
+  /** At least one, without duplicates. */
+  readonly roles: readonly MachineRole[];
+  /** Voice regions that are near to it, as `voiceRegion` names them: letters as in `machine`, lower case; up to 16. */
+  readonly regions: readonly string[];
   readonly login: ClusterLogin;
   readonly tls: ClusterTls | undefined;
   /** `tonearm.state.key`: seals all that leaves the machine. */

@@ -62,6 +62,7 @@ interface ApiServerOptions {
   readonly tls?: TlsListener;
   readonly dashboard?: ApiOptions["dashboard"];
   readonly places?: ApiOptions["places"];
+  readonly isGateway?: boolean;
 }
 
 export interface Answer {
@@ -118,6 +119,7 @@ export class ApiServer {
       tls: options.tls,
       dashboard: options.dashboard,
       places: options.places,
+      isGateway: options.isGateway,
       limitsOf,
       tracks: { load },
       clock,
@@ -134,6 +136,7 @@ export class ApiServer {
           complexityMax: 10,
           movedCount: 0,
           refusedCount: 0,
+          ...{ load: 0, loadPerPlayer: 0.01 },
           hasCapacity: true,
         }),
       readState: () => state.report(),

@@ -3,7 +3,7 @@
 import type { Bucket } from "../../src/cluster/bucket.ts";
 import { connectCluster } from "../../src/cluster/connect-cluster.ts";
 import type { LinkStatus, MachineLink } from "../../src/cluster/machine-link.ts";
-import type { ClusterSettings } from "../../src/config/cluster-settings.ts";
+import { type ClusterSettings, MACHINE_ROLES } from "../../src/config/cluster-settings.ts";
 import { Secret } from "../../src/config/keys/secret.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { systemRandom } from "../../src/lib/random.ts";
@@ -26,7 +26,8 @@ export function settingsFor(
     servers: servers.map(({ url }) => url),
     name: "test",
     machine: "machine",
-    region: undefined,
+    roles: MACHINE_ROLES,
+    regions: [],
     login: { kind: "none" },
     tls: undefined,
     key: new Secret("a key for tests"),

@@ -3,8 +3,9 @@
 
 import { ClusterStore } from "../../src/cluster/cluster-store.ts";
 import { DEAD_MS } from "../../src/cluster/lease-times.ts";
-import { CONTRACT_VERSION } from "../../src/cluster/machine.ts";
+import { CONTRACT_VERSION, type MachineLoad } from "../../src/cluster/machine.ts";
 import { Membership } from "../../src/cluster/membership.ts";
+import { MACHINE_ROLES, type MachineRole } from "../../src/config/cluster-settings.ts";
 import { V4_PROTOCOL } from "../../src/control/api/socket-protocol.ts";
 import type { FormerLife } from "../../src/control/cluster/former-life.ts";
 import { NodeCluster, type OpenedCluster } from "../../src/control/cluster/node-cluster.ts";
@@ -12,6 +13,7 @@ import { closeSessions } from "../../src/control/cluster/node-storage.ts";
 import type { Session } from "../../src/control/sessions/session.ts";
 import type { Sessions } from "../../src/control/sessions/sessions.ts";
 import { NodeState } from "../../src/control/state/node-state.ts";
+import { NodeError } from "../../src/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
 import { type Random, systemRandom } from "../../src/lib/random.ts";
@@ -63,15 +65,22 @@ export class ClusterWorld {
   }
 }
 
+/** What a request asks of a player. */
+export type PlayerChange = { readonly kind: "update"; readonly volume: number } | { readonly kind: "destroy" };
+
 interface MachineOptions {
   /** Its wall clock is. */
   readonly aheadMs?: number;
+  /** Default: both. */
+  readonly roles?: readonly MachineRole[];
   /** Default: none. */
   readonly formerLife?: FormerLife;
   /** Default: that of the world. */
   readonly clock?: Clock;
   /** Of its ids. Default: that of the system. */
   readonly random?: Random;
+  /** Chooses one of these machines for one more player. Default: itself. */
+  readonly choose?: (machineIds: readonly string[]) => string | undefined;
   /** How long its next player takes to end. Default: no time. */
   readonly goodbyeMs?: () => number;
 }
@@ -86,14 +95,18 @@ export class TestMachine {
   readonly cluster: NodeCluster;
   readonly opened: OpenedCluster;
   readonly lines: string[] = [];
+  /** Called with each update that is carried out here. */
+  onUpdate: () => void = () => undefined;
   /** Those of level "error", with their fields. */
   readonly errors: { readonly message: string; readonly fields: object }[] = [];
   /** Clients that do not answer a ping. */
   readonly silent = new Set<Session>();
+  /** What it says of itself. */
+  load: MachineLoad = { players: 0, load: 0, loadPerPlayer: 0.01, hasCapacity: true, isDraining: false };
   readonly #world: ClusterWorld;
 
   constructor(world: ClusterWorld, name: string, options: MachineOptions = {}) {
-    const { aheadMs = 0, formerLife, random = systemRandom } = options;
+    const { aheadMs = 0, formerLife, random = systemRandom, roles = MACHINE_ROLES } = options;
     const clock = wrongBy(aheadMs, options.clock ?? world.clock);
     const bucket = world.nats.connect(clock);
     this.#world = world;
@@ -110,7 +123,8 @@ export class TestMachine {
       membership: new Membership({
         ...{ bucket, link, clock, logger, random },
         formerIds: formerLife?.ids,
-        self: { name, region: undefined, version: "1", contract: CONTRACT_VERSION },
+        self: { name, roles, regions: [], version: "1", contract: CONTRACT_VERSION },
+        readLoad: () => opened.handlers?.readLoad(),
         onJoined: (id) => opened.handlers?.onJoined(id),
         onLost: (reason) => opened.handlers?.onLost(reason),
         onMachines: () => opened.handlers?.onMachines(),
@@ -145,12 +159,17 @@ export class TestMachine {
         return player;
       },
     });
-    this.cluster = new NodeCluster({
+    const cluster = new NodeCluster({
       ...{ opened, sessions: this.sessions, state: this.state, clock, logger },
+      dialectOf: () => V4_PROTOCOL,
+      choose: () => (options.choose ?? (() => this.id))(opened.membership.peers().map(({ id }) => id)),
       endSilent: async (session) => {
         if (this.silent.has(session)) session.disconnect();
       },
+      readLoad: () => this.load,
     });
+    this.cluster = cluster;
+    cluster.onPlayerCall((text) => this.#carryOut(text));
   }
 
   get id(): string {
@@ -189,6 +208,52 @@ export class TestMachine {
     playerOf(session).onChanged();
     await this.#world.pass(100);
     return session;
+  }
+
+  /**
+   * As a request of a client about a player does: carried out where that is, now or from now on. The answer says whether it
+   * is stored there.
+   */
+  async ask(sessionId: string, guildId: string, change: PlayerChange): Promise<{ readonly isStored: boolean }> {
+    const { cluster } = this;
+    const isMaking = change.kind === "update";
+    const hold = await cluster.holdPlayer(sessionId, guildId, { isMaking, region: undefined });
+    const text = JSON.stringify({ sessionId, guildId, change });
+    let mayBeGone = true;
+    try {
+      const about = { sessionId, guildId };
+      const answer =
+        hold?.machineId === undefined
+          ? await this.#carryOut(text)
+          : await cluster.callPlayer(hold.machineId, about, text);
+      mayBeGone = !isMaking;
+      return JSON.parse(answer) as { isStored: boolean };
+    } finally {
+      hold?.release({ mayBeGone });
+    }
+  }
+
+  async #carryOut(text: string): Promise<string> {
+    const { sessionId, guildId, change } = JSON.parse(text) as {
+      // as `ask` wrote it
+      sessionId: string;
+      guildId: string;
+      change: PlayerChange;
+    };
+    const session = this.sessions.connected(sessionId);
+    if (session === undefined) throw new NodeError("request-refused", "no such session");
+    const { lives } = this.cluster;
+    if (change.kind === "destroy") void session.destroyPlayer(guildId);
+    else {
+      this.onUpdate();
+      const player = (await session.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true })) as FakeSessionPlayer;
+      player.intent = { ...player.intent, volume: change.volume };
+      player.isPlaying = true;
+      player.onChanged();
+    }
+    await this.state.written();
+    if (lives !== this.cluster.lives) throw new NodeError("cluster-away", "this machine has lost its sessions");
+    return JSON.stringify({ isStored: this.state.isStoring });
   }
 
   /** As the end point does for a client that returns. */

@@ -3,7 +3,9 @@
 import { expect } from "vitest";
 import { seededRandom } from "../../lab/seeded-random.ts";
 import type { LostReason } from "../../src/cluster/lease.ts";
+import type { MachineLoad } from "../../src/cluster/machine.ts";
 import { Membership } from "../../src/cluster/membership.ts";
+import { MACHINE_ROLES } from "../../src/config/cluster-settings.ts";
 import { createLogger } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { type MemoryBucket, MemoryNats } from "./memory-bucket.ts";
@@ -22,6 +24,14 @@ export interface BenchMachine {
   /** With their fields. */
   readonly warnings: string[];
   machinesCount: number;
+  /** What it says of itself. */
+  load: MachineLoad | undefined;
+}
+
+interface MachineOptions {
+  readonly contract?: number;
+  readonly isStarted?: boolean;
+  readonly load?: MachineLoad;
 }
 
 export class MembershipBench {
@@ -29,7 +39,7 @@ export class MembershipBench {
   readonly nats = new MemoryNats(this.clock);
   #seed = 0;
 
-  create(name: string, { contract = 1, isStarted = true } = {}): BenchMachine {
+  create(name: string, { contract = 1, isStarted = true, load }: MachineOptions = {}): BenchMachine {
     const clock = new PausableClock(this.clock);
     const bucket = this.nats.connect(clock);
     const random = seededRandom(++this.#seed);
@@ -37,7 +47,8 @@ export class MembershipBench {
     const membership = new Membership({
       bucket,
       link: bucket,
-      self: { name, region: undefined, version: "1.0.0", contract },
+      self: { name, roles: MACHINE_ROLES, regions: [], version: "1.0.0", contract },
+      readLoad: () => machine.load,
       clock,
       random: {
         bytes: (length) => Uint8Array.from({ length }, () => random() * 256),
@@ -55,7 +66,11 @@ export class MembershipBench {
       },
       onMachines: () => machine.machinesCount++,
     });
-    const machine: BenchMachine = { membership, bucket, clock, joined: [], lost: [], warnings, machinesCount: 0 };
+    const machine: BenchMachine = {
+      ...{ membership, bucket, clock, joined: [], lost: [], warnings },
+      machinesCount: 0,
+      load,
+    };
     if (isStarted) membership.start();
     return machine;
   }

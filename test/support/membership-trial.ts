@@ -1,7 +1,9 @@
 // A cluster of machines in fake time, with random cuts, pauses, slow networks, lost answers, deaths, and times without
 // NATS. At each removal of a machine's records it checks that the machine does nothing under that id any more.
 
+import { CONTRACT_VERSION } from "../../src/cluster/machine.ts";
 import { Membership } from "../../src/cluster/membership.ts";
+import { MACHINE_ROLES } from "../../src/config/cluster-settings.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { silentLogger } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -150,7 +152,10 @@ export class MembershipTrial {
     const membership = new Membership({
       bucket,
       link: bucket,
-      self: { name: `machine${this.machines.length}`, region: undefined, version: "1.0.0", contract: 1 },
+      self: {
+        ...{ name: `machine${this.machines.length}`, roles: MACHINE_ROLES, regions: [] },
+        ...{ version: "1.0.0", contract: CONTRACT_VERSION },
+      },
       clock,
       random: bytesOf(this.#random),
       logger: silentLogger,

@@ -1,11 +1,11 @@
 // A client of a cluster in tests with random harm: it opens a session, asks for things, loses its connection and comes
 // back to any machine. It remembers what it was answered, and so what must be true of its session.
 
+import type { Session } from "../../src/control/sessions/session.ts";
 import { NodeError } from "../../src/errors.ts";
-import { ASKING, CLIENT, type TestMachine } from "./clustered-machine.ts";
+import { ASKING, CLIENT, type PlayerChange, type TestMachine } from "./clustered-machine.ts";
 import type { FakeSessionPlayer } from "./fake-session-player.ts";
 import { FakeSocket } from "./fake-socket.ts";
-import { EMPTY_UPDATE } from "./session-builders.ts";
 
 /** A process of a machine. */
 export interface TrialProcess {
@@ -26,6 +26,12 @@ interface Connection {
 /** What may be stored of a player: its volume; undefined: there is none. */
 type Possible = (number | undefined)[];
 
+/** What was asked for, and carried out. */
+interface Asked {
+  readonly isStored: boolean;
+  readonly onAnswer: () => void;
+}
+
 /** Where a message was received. */
 interface Receipt {
   readonly process: TrialProcess;
@@ -44,6 +50,8 @@ export class TrialClient {
   readonly players = new Map<string, Possible>();
   /** Messages that waited for it and were stored, and that it has not received. */
   readonly owed = new Set<number>();
+  /** Guilds that something is asked of. */
+  readonly #changing = new Set<string>();
   readonly #received = new Map<number, Receipt>();
   /** Sessions that it has ended, as it was answered. */
   readonly ended: string[] = [];
@@ -83,7 +91,7 @@ export class TrialClient {
     if (connection === undefined) return;
     this.#connection = undefined;
     const { machine } = connection.process;
-    const session = machine.sessions.get(this.sessionId ?? "");
+    const session = machine.sessions.own(this.sessionId ?? "");
     if (session === undefined) return;
     if (isNoticed) {
       connection.socket.break();
@@ -114,33 +122,35 @@ export class TrialClient {
   async configure(): Promise<void> {
     await this.#ask(({ session }) => {
       session.configure({ resuming: true, timeout: 600 });
-      return () => {
+      const onAnswer = (): void => {
         if (session.id === this.sessionId) this.isLasting = true;
       };
+      return { isStored: true, onAnswer };
     });
   }
 
   async update(guildId: string, volume: number): Promise<void> {
-    await this.#ask(async ({ session }) => {
-      const possible = this.players.get(guildId) ?? [undefined];
-      this.players.set(guildId, possible);
-      const player = (await session.updatePlayer(guildId, EMPTY_UPDATE, { isReplacing: true })) as FakeSessionPlayer;
-      player.intent = { ...player.intent, volume };
-      player.isPlaying = true;
-      player.onChanged();
-      possible.push(volume);
-      return () => this.#answered(possible, volume);
-    });
+    const possible = this.players.get(guildId) ?? [undefined];
+    await this.#change(guildId, possible, { kind: "update", volume });
   }
 
   async destroyPlayer(guildId: string): Promise<void> {
-    await this.#ask(({ session }) => {
-      const possible = this.players.get(guildId);
-      if (possible === undefined || !session.players.has(guildId)) return undefined;
-      void session.destroyPlayer(guildId);
-      possible.push(undefined);
-      return () => this.#answered(possible, undefined);
-    });
+    const possible = this.players.get(guildId);
+    if (possible !== undefined) await this.#change(guildId, possible, { kind: "destroy" });
+  }
+
+  /** One at a time of each guild: what is asked for at once has no order. */
+  async #change(guildId: string, possible: Possible, change: PlayerChange): Promise<void> {
+    if (this.#changing.has(guildId)) return;
+    this.#changing.add(guildId);
+    await this.#ask(async ({ machine, session }) => {
+      this.players.set(guildId, possible);
+      const volume = change.kind === "update" ? change.volume : undefined;
+      // It may be carried out whatever becomes of the answer.
+      possible.push(volume);
+      const { isStored } = await machine.ask(session.id, guildId, change);
+      return { isStored, onAnswer: () => this.#answered(possible, volume) };
+    }).finally(() => this.#changing.delete(guildId));
   }
 
   async end(): Promise<void> {
@@ -148,21 +158,23 @@ export class TrialClient {
     await this.#ask(({ session }) => {
       session.destroy();
       this.#forget();
-      return () => {
+      const onAnswer = (): void => {
         this.ended.push(id);
         this.counts.ended++;
       };
+      return { isStored: true, onAnswer };
     });
   }
 
-  /** A player of its session says something, where that is. */
-  async hear(process: TrialProcess): Promise<void> {
+  /** A player of its session says something, where that is. `isConnected`: some machine takes its client to be there. */
+  async hear(process: TrialProcess, { isConnected }: { readonly isConnected: boolean }): Promise<void> {
     const { machine } = process;
     const session = machine.sessions.get(this.sessionId ?? "");
     const [player] = session?.players.values() ?? [];
     if (session === undefined || player === undefined) return;
     const number = ++this.#messageCount;
-    const { isWaiting } = session;
+    // What a session's own machine has sent may be lost with a connection that nobody has noticed to be.
+    const isWaiting = session.isWaiting || (session.isRemote && !isConnected);
     const lives = machine.cluster.lives;
     (player as FakeSessionPlayer).say(number);
     await machine.state.written();
@@ -179,8 +191,8 @@ export class TrialClient {
     const id = this.sessionId;
     const { isLasting } = this;
     const lives = cluster.lives;
-    if (id !== undefined && sessions.get(id) === undefined) await cluster.bring({ sessionId: id }, ASKING);
-    const session = id === undefined ? undefined : sessions.get(id);
+    if (id !== undefined && sessions.own(id) === undefined) await cluster.bring({ sessionId: id }, ASKING);
+    const session = id === undefined ? undefined : sessions.own(id);
     if (session?.isConnected && machine.silent.has(session)) session.disconnect();
     const newId = session?.isWaiting ? undefined : await cluster.reserve();
     if (this.#attempt !== attempt || process.isOver || process.isPaused || sessions.isClosed) {
@@ -201,31 +213,30 @@ export class TrialClient {
     this.#connection = { process, socket, lives: cluster.lives, readCount: 0 };
   }
 
-  /** Changes something of its session: what `ask` returns is called if an answer comes. */
+  /** Changes something of its session: `onAnswer` of what `ask` returns is called if an answer comes. */
   async #ask(
-    ask: (parts: {
-      session: NonNullable<ReturnType<TestMachine["sessions"]["get"]>>;
-    }) => Promise<(() => void) | undefined> | (() => void) | undefined,
+    ask: (parts: { readonly machine: TestMachine; readonly session: Session }) => Promise<Asked> | Asked,
   ): Promise<void> {
     this.look();
     const connection = this.#connection;
     if (connection === undefined || connection.process.isPaused) return;
     const { process } = connection;
     const { machine } = process;
-    const session = machine.sessions.connected(this.sessionId ?? "");
-    if (session === undefined) return;
+    const session = machine.sessions.own(this.sessionId ?? "");
+    if (session?.isConnected !== true) return;
     const lives = machine.cluster.lives;
-    let onAnswer: (() => void) | undefined;
+    let asked: Asked;
     try {
-      onAnswer = await ask({ session });
+      asked = await ask({ machine, session });
     } catch (error) {
       if (error instanceof NodeError) return;
       throw error;
     }
     await machine.state.written();
-    if (onAnswer === undefined || !isAnswered(process, lives)) return;
+    if (!isAnswered(process, lives)) return;
     this.counts.answered++;
-    if (machine.state.isStoring) onAnswer();
+    const { isStored, onAnswer } = asked;
+    if (isStored && machine.state.isStoring) onAnswer();
     else this.#unstored.push({ process, lives, onAnswer });
   }
 

@@ -1,8 +1,9 @@
 // The keys of the cluster: the NATS servers that this machine shares its sessions through, and how it logs in there.
 // cluster-rules.ts checks them together.
 
+import { MACHINE_ROLES } from "../cluster-settings.ts";
 import { listKey, type ReadKey, secretKey, textKey } from "./key.ts";
-import type { ValueType } from "./value-type.ts";
+import { choiceType, textType, type ValueType } from "./value-type.ts";
 
 /** Checked by cluster-rules.ts: a message about a value would repeat it, and it may hold a password. */
 const serverType: ValueType<string> = {
@@ -42,13 +43,20 @@ export function clusterKeys(read: ReadKey) {
           example: "node-1",
         }),
       ).trim(),
-      /** Empty: none. */
-      region: read(
-        textKey("tonearm.cluster.region", {
-          meaning: "Region of this machine, for health.",
-          defaultValue: "",
+      roles: read(
+        listKey("tonearm.cluster.roles", {
+          meaning: "Gateways have clients, audio machines play.",
+          defaultValue: MACHINE_ROLES,
+          type: choiceType(MACHINE_ROLES),
         }),
-      ).trim(),
+      ),
+      regions: read(
+        listKey("tonearm.cluster.region", {
+          meaning: "Voice regions near it, such as rotterdam.",
+          defaultValue: [],
+          type: textType,
+        }),
+      ),
       ...loginKeys(read),
       tls: {
         caPath: read(

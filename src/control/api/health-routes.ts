@@ -65,6 +65,6 @@ function clusterOf({ status, machine, machines, ...shown }: ClusterReport, role:
     ...shown,
     reason: "reason" in status ? status.reason : null,
     machine: machine?.id ?? null,
-    machines: machines.map(({ id, name, region, version }) => ({ id, name, region: region ?? null, version })),
+    machines: machines.map(({ contract: _contract, players = null, ...machine }) => ({ ...machine, players })),
   };
 }

@@ -71,6 +71,8 @@ export interface RestRoute {
   readonly takesBearer?: boolean;
   /** Whatever is in its body may be a secret, whatever it is called: it is not logged. */
   readonly isBodySecret?: boolean;
+  /** Its answer is a JSON array of the players of a session: those of other machines are added to it. */
+  readonly isPlayerList?: boolean;
   /** For `Lavalink-Api-Version`. Default: 4. */
   readonly apiVersion?: "3";
   /** For the OpenAPI document. Routes without are not in it. */

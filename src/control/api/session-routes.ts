@@ -37,6 +37,7 @@ export function sessionRoutes(context: ApiContext): readonly RestRoute[] {
     {
       method: "GET",
       path: PLAYERS_PATH,
+      isPlayerList: true,
       handle: (request) => listPlayers(context, request),
       description: { summary: "All players of the session, in no order.", answers: { 200: playersSchema } },
     },
@@ -131,7 +132,7 @@ export function findSession(context: Pick<ApiContext, "sessions">, request: Rest
 /** REST sees only sessions whose client is connected. Only an operator sees the sessions of others. */
 export function visibleSession(
   { sessions }: Pick<ApiContext, "sessions">,
-  { segments, identity }: RestRequest,
+  { segments, identity }: Pick<RestRequest, "segments" | "identity">,
 ): Session | undefined {
   const session = sessions.connected(segments.sessionId ?? "");
   const isTheirs = identity.role === "operator" || session?.owner === identity.name;
@@ -141,7 +142,7 @@ export function visibleSession(
 /**
  * Accepts every notation of a signed 64-bit integer that the published server accepts; the player gets plain digits.
  */
-export function readGuildId({ segments }: RestRequest): string {
+export function readGuildId({ segments }: Pick<RestRequest, "segments">): string {
   const text = (segments.guildId ?? "").replaceAll(/\s/g, "");
   const [, sign, hex, decimal] = /^([+-]?)(?:(?:0[xX]|#)([0-9a-fA-F]{1,16})|(\d{1,40}))$/.exec(text) ?? [];
   if (hex === undefined && decimal === undefined) throw badRequest("the guild id is not an integer");

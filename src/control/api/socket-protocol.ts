@@ -32,7 +32,7 @@ export const V4_PROTOCOL: SocketProtocol = {
   paths: [WEB_SOCKET_PATH],
   write: (message) => (message.op === "extension" ? extensionEvent(message) : message),
   findSession(sessions, { "session-id": id }) {
-    const session = typeof id === "string" ? sessions.get(id) : undefined;
+    const session = typeof id === "string" ? sessions.own(id) : undefined;
     return session?.dialect.version === "4" ? session : undefined;
   },
   askedSession: ({ "session-id": id }) => (typeof id === "string" ? { sessionId: id } : undefined),

@@ -13,12 +13,17 @@ export type ClusterStatus =
   /** Only this machine may have lost the others: it has ended its players, as others may play them by now. */
   | { readonly kind: "cut-off"; readonly reason: string; readonly sinceEpochMs: number };
 
+/** A machine, and how many players are on it; undefined: it does not say. */
+interface ShownMachine extends Machine {
+  readonly players: number | undefined;
+}
+
 export interface ClusterReport {
   readonly status: ClusterStatus;
   /** This one, while it is joined. */
   readonly machine: Machine | undefined;
   /** All that are alive, by name, this one among them. */
-  readonly machines: readonly Machine[];
+  readonly machines: readonly ShownMachine[];
   /** Sessions that other machines own. */
   readonly sessionsElsewhere: number;
   /** Since the process started. */

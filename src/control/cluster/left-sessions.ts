@@ -17,9 +17,9 @@ interface LeftSessionsOptions {
 
 export class LeftSessions {
   readonly #options: LeftSessionsOptions;
-  /** Whose turn each is, among the machines that there were last: whether it is this one's. */
+  /** Whose turn each is, among the gateways that there were last: whether it is this one's. */
   readonly #turns = new Map<string, boolean>();
-  #peers = "";
+  #gateways = "";
 
   constructor(options: LeftSessionsOptions) {
     this.#options = options;
@@ -32,8 +32,9 @@ export class LeftSessions {
     const ids: string[] = [];
     if (self === undefined || !directory.isComplete || !membership.isCaughtUp || membership.isNatsAway)
       return { ids, isAll: true };
-    const peerIds = membership.peers().map(({ id }) => id);
-    this.#forgetTurns(peerIds);
+    const gateways = membership.peers().filter(({ roles }) => roles.includes("gateway"));
+    const gatewayIds = gateways.map(({ id }) => id);
+    this.#forgetTurns(gatewayIds);
     let choices = 0;
     for (const [machineId, sessionIds] of directory.machines) {
       const isSelf = machineId === self.id;
@@ -42,7 +43,7 @@ export class LeftSessions {
         let isTurn = isSelf ? isLeftHere(id) : this.#turns.get(id);
         if (isTurn === undefined) {
           if (choices++ >= CHOICES_MAX) return { ids, isAll: false };
-          isTurn = chosenFor(id, peerIds) === self.id;
+          isTurn = chosenFor(id, gatewayIds) === self.id;
           this.#turns.set(id, isTurn);
         }
         if (isTurn) ids.push(id);
@@ -51,10 +52,10 @@ export class LeftSessions {
     return { ids, isAll: true };
   }
 
-  #forgetTurns(peerIds: readonly string[]): void {
-    const peers = peerIds.join(" ");
-    if (peers === this.#peers) return;
-    this.#peers = peers;
+  #forgetTurns(gatewayIds: readonly string[]): void {
+    const gateways = gatewayIds.join(" ");
+    if (gateways === this.#gateways) return;
+    this.#gateways = gateways;
     this.#turns.clear();
   }
 }

@@ -6,33 +6,36 @@ import type { Bucket } from "../../cluster/bucket.ts";
 import { ClusterStore } from "../../cluster/cluster-store.ts";
 import { connectCluster } from "../../cluster/connect-cluster.ts";
 import type { LostReason } from "../../cluster/lease.ts";
-import { CONTRACT_VERSION, type Machine } from "../../cluster/machine.ts";
+import { CONTRACT_VERSION, type Machine, type MachineLoad } from "../../cluster/machine.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import { Membership } from "../../cluster/membership.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
-import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Logger } from "../../log/log.ts";
 import { VERSION } from "../../version.ts";
+import type { Dialect } from "../sessions/dialect.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import type { ClusterReport } from "./cluster-status.ts";
 import type { FormerLife } from "./former-life.ts";
+import { MachineCalls } from "./machine-calls.ts";
+import { MachineChooser } from "./machine-chooser.ts";
+import { PlayerPlaces } from "./player-places.ts";
+import { RemoteSessions } from "./remote-sessions.ts";
 import { SessionClaims } from "./session-claims.ts";
 import { SessionDirectory } from "./session-directory.ts";
 import type { AskedSession, AskingClient, SessionHomes } from "./session-homes.ts";
-import type { SessionPlaces } from "./session-places.ts";
+import type { AskedPlayer, HoldOptions, PlayerHold, SessionPlaces } from "./session-places.ts";
 
 const REST = "rest";
-/** A request may wait for a track to be loaded, as long as one that comes from a client. */
-const REST_TIMEOUT_MS = 60_000;
 
 interface ClusterHandlers {
   readonly onJoined: (machineId: string) => void;
   readonly onLost: (reason: LostReason) => void;
   readonly onMachines: () => void;
+  readonly readLoad: () => MachineLoad;
 }
 
 /** Connected, or about to be; nothing is done in it before NodeCluster starts. */
@@ -42,7 +45,7 @@ export interface OpenedCluster {
   readonly membership: Membership;
   readonly store: ClusterStore;
   readonly formerLife: Pick<FormerLife, "remember" | "close">;
-  /** Who is told of this machine's place in the cluster. */
+  /** Who is told of this machine's place in the cluster, and says how busy it is. */
   handlers: ClusterHandlers | undefined;
 }
 
@@ -60,13 +63,15 @@ export async function openCluster(
   const { link, bucket } = await connectCluster(settings, options);
   const self: Omit<Machine, "id"> = {
     name: settings.machine,
-    region: settings.region,
+    roles: settings.roles,
+    regions: settings.regions,
     version: VERSION,
     contract: CONTRACT_VERSION,
   };
   const membership = new Membership({
     ...options,
     ...{ bucket, link, self, formerIds: formerLife.ids },
+    readLoad: () => opened.handlers?.readLoad(),
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
     onMachines: () => opened.handlers?.onMachines(),
@@ -78,26 +83,27 @@ export async function openCluster(
 
 interface NodeClusterOptions {
   readonly opened: OpenedCluster;
-  readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
-  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "write" | "forgetAll">;
+  readonly sessions: Pick<Sessions, "get" | "own" | "all" | "newId" | "openRemote" | "isClosed">;
+  readonly state: NodeState;
+  readonly dialectOf: (version: Dialect["version"]) => Dialect;
+  /** The machine for one more player. Default: by region, capacity and load. */
+  readonly choose?: (wish: { readonly region: string | undefined }) => string | undefined;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
+  /** How busy this machine is now. */
+  readonly readLoad: () => MachineLoad;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** A request that another machine has, or is getting. */
-interface Call {
-  readonly machineId: string;
-  readonly giveUp: (error: NodeError) => void;
 }
 
 export class NodeCluster implements SessionPlaces, SessionHomes {
   readonly #options: NodeClusterOptions;
   readonly #directory: SessionDirectory;
   readonly #claims: SessionClaims;
+  readonly #places: PlayerPlaces;
+  readonly #remotes: RemoteSessions;
+  readonly #calls: MachineCalls;
   readonly #counts = { forwarded: 0, forwardsFailed: 0, lost: 0 };
-  readonly #calls = new Set<Call>();
   #onCall: ((request: string) => Promise<string>) | undefined;
   #stopServing: (() => void) | undefined;
   #lives = 0;
@@ -106,12 +112,30 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#options = options;
     const { opened } = options;
     const { bucket, store, link, membership } = opened;
-    this.#directory = new SessionDirectory({ bucket, onChanged: () => this.#claims.checkSoon() });
-    this.#claims = new SessionClaims({ ...options, bucket, store, link, membership, directory: this.#directory });
+    const directory = new SessionDirectory({
+      bucket,
+      onChanged: (sessionId) => {
+        this.#remotes.onChanged(sessionId);
+        this.#claims.checkSoon();
+      },
+    });
+    this.#directory = directory;
+    const parts = { ...options, bucket, store, link, membership, directory };
+    this.#calls = new MachineCalls({ link, membership });
+    this.#remotes = new RemoteSessions(parts);
+    const chooser = new MachineChooser({ membership, clock: options.clock });
+    this.#places = new PlayerPlaces({
+      ...parts,
+      call: (machineId, kind, request) => this.#calls.call(machineId, kind, request),
+      epochOf: (sessionId) => this.#claims.epochOf(sessionId),
+      choose: options.choose ?? (({ region }) => chooser.choose(region)),
+    });
+    this.#claims = new SessionClaims({ ...parts, places: this.#places, remotes: this.#remotes });
     opened.handlers = {
       onJoined: (id) => this.#onJoined(id),
       onLost: (reason) => this.#onLost(reason),
       onMachines: () => this.#onMachines(),
+      readLoad: options.readLoad,
     };
   }
 
@@ -121,11 +145,18 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#options.opened.membership.start();
   }
 
+  /** Call it before the sessions end here: they go on elsewhere. */
+  stop(): void {
+    this.#stopServing?.();
+    this.#claims.close();
+    this.#remotes.close();
+    this.#places.close();
+  }
+
   /** Call it when the sessions have ended here and what is left of them is stored: others take them over at once. */
   async leave(): Promise<void> {
     const { membership, link, formerLife } = this.#options.opened;
-    this.#stopServing?.();
-    this.#claims.close();
+    this.stop();
     this.#directory.close();
     await membership.leave();
     await Promise.all([link.close(), formerLife.close()]);
@@ -134,8 +165,10 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   /** What has happened to a session. */
   onEvent({ type, ...event }: OwnNodeEvent): void {
     if (!("sessionId" in event)) return;
-    if (type === "sessionOpened") this.#claims.onOpened(event.sessionId);
-    else if (type === "sessionClosed") this.#claims.onClosed(event.sessionId);
+    const { sessionId } = event;
+    if (type === "sessionOpened") this.#claims.onOpened(sessionId);
+    else if (type === "sessionResumed") this.#places.onResumed(sessionId);
+    else if (type === "sessionClosed") this.#claims.onClosed(sessionId);
   }
 
   reserve(): Promise<string> {
@@ -155,36 +188,24 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   }
 
   elsewhere(sessionId: string): Promise<string | undefined> | undefined {
-    const isHere = this.#claims.isOwn(sessionId) || this.#options.sessions.get(sessionId) !== undefined;
+    const isHere = this.#claims.isOwn(sessionId) || this.#options.sessions.own(sessionId) !== undefined;
     return isHere ? undefined : this.#claims.machineOf(sessionId);
   }
 
   async call(machineId: string, request: string): Promise<string> {
     this.#counts.forwarded++;
-    let giveUp: ((error: NodeError) => void) | undefined;
-    const gone = new Promise<never>((_resolve, reject) => {
-      giveUp = reject;
-    });
-    const call: Call = { machineId, giveUp: (error) => giveUp?.(error) };
-    this.#calls.add(call);
     try {
-      const answer = this.#options.opened.link.call(machineId, REST, request, { timeoutMs: REST_TIMEOUT_MS });
-      return await Promise.race([answer, gone]);
+      return await this.#calls.call(machineId, REST, request);
     } catch (error) {
       this.#counts.forwardsFailed++;
       throw error;
-    } finally {
-      this.#calls.delete(call);
     }
   }
 
-  /** NATS does not say that a machine has died which had taken a request. */
   #onMachines(): void {
-    const { membership } = this.#options.opened;
-    for (const { machineId, giveUp } of this.#calls) {
-      if (!membership.isAlive(machineId))
-        giveUp(new NodeError("cluster-away", "the machine of the session has died while it had the request"));
-    }
+    this.#calls.onMachines();
+    this.#remotes.onMachines();
+    this.#places.onMachines();
     this.#claims.checkSoon();
   }
 
@@ -192,14 +213,31 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#onCall = handler;
   }
 
+  holdPlayer(sessionId: string, guildId: string, options: HoldOptions): Promise<PlayerHold> | undefined {
+    return this.#places.hold(sessionId, guildId, options);
+  }
+
+  playerMachines(sessionId: string): readonly string[] {
+    return this.#places.machinesOf(sessionId);
+  }
+
+  callPlayer(machineId: string, about: AskedPlayer, request: string): Promise<string> {
+    return this.#places.ask(machineId, about, request);
+  }
+
+  onPlayerCall(handler: (request: string) => Promise<string>): void {
+    this.#remotes.onPlayerCall(handler);
+  }
+
   report(): ClusterReport {
-    const { self, status, machines } = this.#options.opened.membership;
+    const { membership } = this.#options.opened;
+    const { self, status, machines } = membership;
     const { homes, machines: owners } = this.#directory;
     const sessionsElsewhere = homes.size - (owners.get(self?.id ?? "")?.size ?? 0);
     return {
       status,
       machine: self,
-      machines,
+      machines: machines.map((machine) => ({ ...machine, players: membership.loadOf(machine.id)?.players })),
       sessionsElsewhere,
       counts: { ...this.#claims.counts, ...this.#counts },
     };
@@ -210,6 +248,8 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#stopServing?.();
     if (onCall !== undefined) this.#stopServing = this.#options.opened.link.serve(machineId, REST, onCall);
     this.#options.opened.formerLife.remember(machineId);
+    this.#remotes.onJoined(machineId);
+    this.#places.onJoined(machineId);
     this.#claims.onJoined(machineId);
   }
 
@@ -219,6 +259,8 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#stopServing?.();
     this.#stopServing = undefined;
     const count = this.#options.sessions.all().length;
+    this.#remotes.onLost();
+    this.#places.onLost();
     this.#claims.onLost();
     const why =
       reason === "cut-off"

@@ -41,6 +41,7 @@ export async function closeSessions({ state, sessions, cluster }: Closing): Prom
   // Nothing may come in between: it would be answered and not be stored.
   if (state.isStoring) sessions.disconnect();
   state.freeze();
+  cluster?.stop();
   await sessions.close();
   if (cluster === undefined) return;
   await state.close();

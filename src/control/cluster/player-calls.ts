@@ -48,6 +48,8 @@ export const playerCall = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("holds"), sessionId, epoch, guildId }),
   /** The client is back: it is to be sent where each player is. Answer: empty. */
   z.strictObject({ kind: z.literal("sendUpdates"), sessionId, epoch }),
+  /** The session has ended, and is to end here. Answer, when that is stored: empty. */
+  z.strictObject({ kind: z.literal("end"), sessionId, epoch }),
   /** These are to end here without a word to the client, stored as they are: they go on elsewhere. Answer: empty. */
   z.strictObject({ kind: z.literal("release"), sessionId, epoch, guildIds: z.array(guildId).max(10_000) }),
 ]);

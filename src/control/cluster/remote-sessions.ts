@@ -31,12 +31,12 @@ const READS_MAX = 64;
 
 interface RemoteSessionsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession">;
+  readonly store: Pick<ClusterStore, "readSession" | "forget">;
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<Membership, "self" | "guard" | "isAlive" | "isNatsAway" | "status" | "onFenced">;
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget">;
   readonly sessions: Pick<Sessions, "get" | "own" | "openRemote" | "isClosed">;
-  readonly state: Pick<NodeState, "adoptPlayers" | "flushed" | "isStoring">;
+  readonly state: Pick<NodeState, "adoptPlayers" | "releasePlayers" | "forget" | "flushed" | "isStoring">;
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -156,8 +156,12 @@ export class RemoteSessions {
       case "sendUpdates":
         this.#options.sessions.get(call.sessionId)?.sendPlayerUpdates();
         return "";
+      case "end":
+        await this.#endFor(call);
+        return "";
       case "release":
-        throw new NodeError("cluster-away", "players cannot be released yet");
+        await this.#release(call);
+        return "";
     }
   }
 
@@ -167,6 +171,8 @@ export class RemoteSessions {
     const id = sessionOf(call);
     directory.learn(id, { machineId: from, revision: call.epoch });
     const home = directory.homes.get(id);
+    // It may have been told before, without being heard.
+    if (call.kind === "end" && home === undefined) return;
     const isTheirs = home?.machineId === from && home.revision === call.epoch && sessions.own(id) === undefined;
     if (!isTheirs) throw new NodeError("cluster-away", "the session has moved to another machine, or ended: try again");
     if (sessions.isClosed) throw new NodeError("cluster-away", "the machine is being stopped: try again");
@@ -239,6 +245,29 @@ export class RemoteSessions {
     await state.flushed();
     if (!state.isStoring) throw away("the end of a player cannot be stored");
     return isUsed();
+  }
+
+  /** @throws NodeError "cluster-away" when it has ended here, and that could not be stored */
+  async #endFor({ sessionId, epoch }: Extract<PlayerCall, { kind: "end" }>): Promise<void> {
+    const { sessions, state, directory } = this.#options;
+    const session = sessions.get(sessionId);
+    this.#end(sessionId);
+    // Calls that are late do not open it again.
+    directory.forget(sessionId, epoch);
+    await Promise.all([session?.playersGone(), state.flushed()]);
+    if (!state.isStoring) throw away("the end of a session cannot be stored");
+  }
+
+  /** @throws NodeError "cluster-away" when they have ended here, and what was last of them could not be stored */
+  async #release({ sessionId, guildIds }: Extract<PlayerCall, { kind: "release" }>): Promise<void> {
+    const { sessions, state, store } = this.#options;
+    const session = sessions.get(sessionId);
+    if (session === undefined) return;
+    const keys = state.releasePlayers(session, guildIds);
+    await Promise.all([...guildIds.map((guildId) => session.releasePlayer(guildId)), state.flushed()]);
+    if (!state.isStoring) throw away("where players were could not be stored");
+    state.forget(keys);
+    store.forget(keys);
   }
 
   #checkLater(): void {

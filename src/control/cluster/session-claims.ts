@@ -12,6 +12,8 @@ import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
+import type { StateRecord } from "../../state/state-store.ts";
+import type { MessageRelay } from "../sessions/message-relay.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
@@ -37,7 +39,7 @@ const TAKING_MAX = 8;
 
 interface SessionClaimsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession" | "forgetSession">;
+  readonly store: Pick<ClusterStore, "readSession" | "forget">;
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<
     Membership,
@@ -47,12 +49,42 @@ interface SessionClaimsOptions {
     SessionDirectory,
     "homes" | "machines" | "isComplete" | "learn" | "forget" | "withResumeKey"
   >;
-  readonly sessions: Pick<Sessions, "get" | "all" | "newId">;
-  readonly state: Pick<NodeState, "adopt" | "release" | "flushed" | "isStoring" | "write" | "forgetAll">;
+  readonly sessions: Pick<Sessions, "own" | "all" | "newId">;
+  readonly state: Pick<
+    NodeState,
+    "adopt" | "release" | "releaseClient" | "forget" | "flushed" | "isStoring" | "write" | "forgetAll"
+  >;
+  /** The players that sessions of this machine have elsewhere. */
+  readonly places: SessionPlayerPlaces;
+  /** The sessions that have players here and belong to other machines. */
+  readonly remotes: RemoteKeeper;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** Where the players of sessions are; player-places.ts is the real one. */
+interface SessionPlayerPlaces {
+  /** Of the records of a session that is to be opened here, those that are to be opened here. */
+  split(sessionId: string, records: readonly StateRecord[]): readonly StateRecord[];
+  /** It is open, after `split`: its other players are seen to. */
+  opened(session: Session): void;
+  /** Makes known that its players stay here, before another machine has it. @throws NodeError "cluster-away" */
+  giving(session: Session): Promise<void>;
+  /** Another machine has it. */
+  forget(sessionId: string): void;
+  /** It has ended. Resolves when no other machine has anything of it. */
+  end(sessionId: string, epoch: () => number): Promise<void>;
+}
+
+/** remote-sessions.ts is the real one. */
+interface RemoteKeeper {
+  /**
+   * The way of the messages of a session that becomes remote in this moment.
+   * @throws NodeError "cluster-away"
+   */
+  newRelay(sessionId: string): MessageRelay;
 }
 
 export class SessionClaims implements SessionHomes {
@@ -93,6 +125,19 @@ export class SessionClaims implements SessionHomes {
     return this.#own.has(sessionId);
   }
 
+  /** The revision of the record that says that the session is this machine's; undefined: it is not. */
+  epochOf(sessionId: string): number | undefined {
+    const revision = this.#own.get(sessionId);
+    return revision && this.#newest(sessionId, revision);
+  }
+
+  /** A write whose answer was lost may have been done again. */
+  #newest(id: string, revision: number): number {
+    const { directory, membership } = this.#options;
+    const home = directory.homes.get(id);
+    return home !== undefined && home.machineId === membership.self?.id ? Math.max(home.revision, revision) : revision;
+  }
+
   /** This machine has that id from now on. */
   onJoined(machineId: string): void {
     this.#stopServing?.();
@@ -117,6 +162,7 @@ export class SessionClaims implements SessionHomes {
     }
   }
 
+  /** Sessions go on elsewhere from now on, whatever becomes of them here. */
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -133,22 +179,28 @@ export class SessionClaims implements SessionHomes {
 
   /** A session was opened: one whose id was not reserved, as two clients came at once, is made known now. */
   onOpened(id: string): void {
-    if (this.#own.has(id) || this.#reserving.has(id) || this.#moving.has(id)) return;
+    const isRemote = this.#options.sessions.own(id) === undefined;
+    if (isRemote || this.#own.has(id) || this.#reserving.has(id) || this.#moving.has(id)) return;
     const known = this.#reserve(id).then(() => {
-      if (this.#options.sessions.get(id) === undefined) this.onClosed(id);
+      if (this.#options.sessions.own(id) === undefined) this.onClosed(id);
     });
     known.catch((error: unknown) => {
       this.#options.logger.warn("cluster: a session could not be made known, and was ended", { sessionId: id, error });
-      this.#options.sessions.get(id)?.drop();
+      this.#options.sessions.own(id)?.drop();
     });
   }
 
   /** A session has ended. */
   onClosed(id: string): void {
-    if (!this.#own.delete(id)) return;
+    const revision = this.#own.get(id);
+    if (revision === undefined || this.#isClosed) return;
+    this.#own.delete(id);
     this.#ended.add(id);
+    const life = this.#life;
     // After all other records of it, which would be found by nobody without this one.
-    this.#options.state.write(ownerKey(id), undefined);
+    void this.#options.places.end(id, () => this.#newest(id, revision)).then(() => {
+      if (life === this.#life) this.#options.state.write(ownerKey(id), undefined);
+    });
   }
 
   bring(asked: AskedSession, client: AskingClient): Promise<void> | undefined {
@@ -163,7 +215,7 @@ export class SessionClaims implements SessionHomes {
   async machineOf(sessionId: string): Promise<string | undefined> {
     if (!SESSION_ID.test(sessionId)) return undefined;
     await this.#moving.get(sessionId);
-    if (this.#options.sessions.get(sessionId) !== undefined) return undefined;
+    if (this.#options.sessions.own(sessionId) !== undefined) return undefined;
     const home = this.#options.directory.homes.get(sessionId) ?? (await this.#owners.read(sessionId));
     const { self } = this.#options.membership;
     return home === undefined || home.machineId === self?.id ? undefined : home.machineId;
@@ -206,7 +258,7 @@ export class SessionClaims implements SessionHomes {
     const endMs = clock.now() + BRING_MS_MAX;
     for (let askMs = BRING_LOOK_MS; ; askMs = Math.min(2 * askMs, BRING_ASK_MS_MAX)) {
       await this.#moving.get(id);
-      if (sessions.get(id) !== undefined) return;
+      if (sessions.own(id) !== undefined) return;
       const self = await this.#owners.untilJoined();
       const home = await this.#owners.read(id);
       if (home === undefined) return;
@@ -216,7 +268,7 @@ export class SessionClaims implements SessionHomes {
         await this.#start(id, () => this.#take(id, home));
       } else if (!membership.isAlive(home.machineId)) await this.#start(id, () => this.#take(id, home));
       else if ((await this.#claim(id, { home, client })) === "kept") return;
-      if (sessions.get(id) !== undefined) return;
+      if (sessions.own(id) !== undefined) return;
       if (clock.now() > endMs || this.#isClosed) throw away("the machine that has the session does not answer");
       await this.#untilChanged(id, home, askMs);
     }
@@ -262,7 +314,7 @@ export class SessionClaims implements SessionHomes {
     const { sessionId, userId, owner, version } = claimRequest.parse(JSON.parse(text));
     const { sessions, endSilent } = this.#options;
     await this.#moving.get(sessionId);
-    const session = sessions.get(sessionId);
+    const session = sessions.own(sessionId);
     let answer: ClaimAnswer = { kind: "unknown" };
     if (session !== undefined && this.#own.has(sessionId)) {
       const isTheirs =
@@ -270,13 +322,13 @@ export class SessionClaims implements SessionHomes {
       if (isTheirs) await endSilent(session);
       if (isTheirs && session.isWaiting) answer = await this.#give(session, from);
       // Another has come first, or it has ended.
-      else if (sessions.get(sessionId) === session) answer = { kind: "kept" };
+      else if (sessions.own(sessionId) === session) answer = { kind: "kept" };
     }
     return JSON.stringify(answer satisfies ClaimAnswer);
   }
 
   async #give(session: Session, to: string): Promise<ClaimAnswer> {
-    const { membership, store, state, directory, logger } = this.#options;
+    const { membership, store, state, places, remotes, directory, logger } = this.#options;
     const { id } = session;
     // Where it is from then on must be known to live, and what is not stored would be lost.
     const canGive = (): boolean => state.isStoring && membership.peers().some((machine) => machine.id === to);
@@ -285,16 +337,22 @@ export class SessionClaims implements SessionHomes {
       const expected = this.#own.get(id);
       if (expected === undefined || !session.isWaiting || !canGive()) return;
       const life = this.#life;
-      const forget = state.release(session);
+      const areStaying = session.dialect.version === "4" && (session.playerCount > 0 || !session.kept.isEmpty);
+      if (areStaying) await places.giving(session);
+      if (life !== this.#life || !session.isWaiting || !canGive()) return;
+      const keys = areStaying ? state.releaseClient(session) : state.release(session);
       this.#own.delete(id);
-      session.drop();
+      // Where its players are stays stored.
+      places.forget(id);
+      if (areStaying) session.becomeRemote(remotes.newRelay(id));
+      else session.drop();
       // Nothing may sound at two places, and what is stored must be all.
-      await Promise.all([session.playersGone(), state.flushed()]);
+      await Promise.all([areStaying || session.playersGone(), state.flushed()]);
       if (life !== this.#life) return;
       if (!state.isStoring) throw away("what is left of the session cannot be stored");
       const revision = await this.#owners.write(id, to, expected);
-      forget();
-      store.forgetSession(id);
+      state.forget(keys);
+      store.forget(keys);
       directory.learn(id, { machineId: to, revision });
       this.#counts.given++;
       answer = { kind: "given", revision };
@@ -332,14 +390,21 @@ export class SessionClaims implements SessionHomes {
 
   /** It is this machine's since that revision, in that life: its records are opened. Without any it has ended. */
   async #open(id: string, { revision, life }: { readonly revision: number; readonly life: number }): Promise<void> {
-    const { membership, store, sessions, state } = this.#options;
+    const { membership, store, sessions, state, places } = this.#options;
     if (this.#isKnownHere(id)) return;
     const records = await store.readSession(id, { key: ownerKey(id), revision });
     if (life !== this.#life || membership.self === undefined || this.#isClosed) return;
     this.#own.set(id, revision);
-    state.adopt(records);
-    // Its client was not to come back, or there is no memory for it.
-    if (sessions.get(id) === undefined) this.onClosed(id);
+    state.adopt(places.split(id, records));
+    const session = sessions.own(id);
+    if (session !== undefined) {
+      places.opened(session);
+      return;
+    }
+    // Its client was not to come back, or there is no memory for it. Machines with players of it see that it has ended.
+    places.forget(id);
+    for (const { key } of records) state.write(key, undefined);
+    this.onClosed(id);
   }
 
   #queueLeft(): void {
@@ -363,9 +428,10 @@ export class SessionClaims implements SessionHomes {
         continue;
       logger.warn("cluster: a session was ended here: its record says that another machine has it", { sessionId: id });
       this.#own.delete(id);
-      const session = sessions.get(id);
+      const session = sessions.own(id);
       if (session === undefined) continue;
       state.release(session);
+      this.#options.places.forget(id);
       session.drop();
       void this.#start(id, () => session.playersGone());
     }
@@ -394,7 +460,7 @@ export class SessionClaims implements SessionHomes {
   /** It is here, about to be opened, or has ended here. */
   #isKnownHere(id: string): boolean {
     const isKnown = this.#own.has(id) || this.#reserving.has(id) || this.#ended.has(id);
-    return isKnown || this.#options.sessions.get(id) !== undefined;
+    return isKnown || this.#options.sessions.own(id) !== undefined;
   }
 
   /** Moves one, after whatever moves it already. What stands in the way now is tried again with the next check. */

@@ -2,6 +2,7 @@
 // made in control/api/health-routes.ts.
 
 import { z } from "zod";
+import { MACHINE_ROLES } from "../../config/cluster-settings.ts";
 import { count, type JsonOf } from "./json-of.ts";
 
 const CLUSTER_STATUSES = ["disabled", "joining", "joined", "away", "cut-off"] as const;
@@ -9,8 +10,10 @@ const CLUSTER_STATUSES = ["disabled", "joining", "joined", "away", "cut-off"] as
 const machineSchema = z.strictObject({
   id: z.string().describe("Of one life of a process"),
   name: z.string(),
-  region: z.string().nullable(),
+  roles: z.array(z.enum(MACHINE_ROLES)).readonly(),
+  regions: z.array(z.string()).readonly().describe("Voice regions near it"),
   version: z.string(),
+  players: count.nullable().describe("On it, of all sessions"),
 });
 
 /** Members that are optional are not for keys of the role `client`. */

@@ -49,6 +49,8 @@ export interface ApiOptions extends Omit<ApiContext, "slicer"> {
   readonly password: string;
   /** Default: the node shares its sessions with no other. */
   readonly homes?: SessionHomes | undefined;
+  /** Default true. False: clients are to connect to other machines of the cluster. */
+  readonly isGateway?: boolean | undefined;
   /** Default: all sessions are here. */
   readonly places?: SessionPlaces | undefined;
   /** Undefined: the dashboard is disabled. */

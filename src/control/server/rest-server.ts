@@ -7,6 +7,7 @@ import type { LogFields } from "../../log/log.ts";
 import { accountFor } from "../access/account.ts";
 import { type Identity, mayUse, NOBODY } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
+import type { ApiContext } from "../api/api-context.ts";
 import { ApiError } from "../api/api-error.ts";
 import type { PluginRestRoutes } from "../api/plugin-rest-routes.ts";
 import type { Asker, RestRoute } from "../api/route.ts";
@@ -17,7 +18,9 @@ import { ConnectionLines } from "./connection-lines.ts";
 import type { Connections } from "./connections.ts";
 import { ForwardedRequests } from "./forwarded-requests.ts";
 import { type MadeAnswer, makeFailure } from "./made-answer.ts";
+import { PlacedRequests } from "./placed-requests.ts";
 import type { RequestLog } from "./request-log.ts";
+import { RequestPassing } from "./request-passing.ts";
 import { pathOf, queryOf, withoutPathParameters } from "./request-target.ts";
 import { type RouteCall, RouteCalls, type RouteCallsOptions } from "./route-calls.ts";
 import { allowForOptions, RouteTable } from "./route-table.ts";
@@ -41,6 +44,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 };
 
 interface RestServerOptions extends RouteCallsOptions {
+  readonly context: RouteCallsOptions["context"] & Pick<ApiContext, "sessions">;
   readonly connections: Pick<Connections, "whenAnswered">;
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   readonly keys: Pick<KeyRing, "named">;
@@ -113,7 +117,10 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   );
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, { ...options, table }));
   const calls = new RouteCalls(options);
-  const shared = { ...options, calls, forwarded: new ForwardedRequests({ ...options, calls }), identities, logged };
+  const passing = new RequestPassing(options);
+  const placed = new PlacedRequests({ ...options, calls, passing });
+  const forwarded = new ForwardedRequests({ ...options, calls, placed, passing });
+  const shared = { ...options, calls, placed, forwarded, identities, logged };
   for (const route of options.routes) addRoute(app, table, { ...shared, route });
   addPluginRoutes(app, shared);
   return app;
@@ -165,6 +172,7 @@ function logRequests(
 /** What all routes share. */
 interface RouteOptions extends RestServerOptions {
   readonly calls: RouteCalls;
+  readonly placed: PlacedRequests;
   readonly forwarded: ForwardedRequests;
   readonly identities: Identities;
   readonly logged: LoggedFields;
@@ -199,7 +207,7 @@ function serveAt(
     readonly find: (request: FastifyRequest) => FoundRoute | undefined;
   },
 ): void {
-  const { methods, url, find, calls, forwarded, identities, logged } = options;
+  const { methods, url, find, calls, placed, forwarded, identities, logged } = options;
   const foundRoutes = new WeakMap<IncomingMessage, FoundRoute>();
   app.route({
     method: methods,
@@ -226,7 +234,7 @@ function serveAt(
       const call = callOf(request, reply, { ...found, identity: identities.get(request.raw) ?? NOBODY });
       const place = calls.machineOf(call);
       const machine = place === undefined ? undefined : await place;
-      const made = await (machine === undefined ? calls.answer(call) : forwarded.answer(call, machine));
+      const made = await (machine === undefined ? placed.answer(call) : forwarded.answer(call, machine));
       if (made === undefined) return dropConnection(request, reply);
       if (made.logged !== undefined) logged.set(request.raw, made.logged);
       return send(made, reply);
@@ -239,6 +247,7 @@ function callOf(
   reply: FastifyReply,
   { route, segments, identity }: Pick<RouteCall, "route" | "segments" | "identity">,
 ): RouteCall {
+  let signal: AbortSignal | undefined;
   return {
     ...{ route, segments, identity },
     method: request.method,
@@ -247,7 +256,8 @@ function callOf(
     body: typeof request.body === "string" ? request.body : "",
     address: request.ip,
     get signal() {
-      return whenGone(reply);
+      signal ??= whenGone(reply);
+      return signal;
     },
     asker: request.raw,
   };

@@ -62,15 +62,24 @@ export class RouteCalls {
     return ready === undefined ? find() : ready.then(find);
   }
 
-  /** Never rejects. Undefined: what could be answered is not true any more, and the client is to try again. */
-  async answer(call: RouteCall): Promise<MadeAnswer | undefined> {
+  /**
+   * What `make` makes, by default `carryOut`, or the answer for what it throws. Never rejects. Undefined: what could be
+   * answered is not true any more, and the client is to try again.
+   */
+  async answer(call: RouteCall, make = () => this.carryOut(call)): Promise<MadeAnswer | undefined> {
     const { context, places, isClosing } = this.#options;
     const { lives } = places;
-    const made = await this.#carryOut(call).catch((error: unknown) => makeFailure(error, call, context));
+    let made: MadeAnswer;
+    try {
+      made = await make();
+    } catch (error) {
+      made = makeFailure(error, call, context);
+    }
     return isClosing() || places.lives !== lives ? undefined : made;
   }
 
-  async #carryOut(call: RouteCall): Promise<MadeAnswer> {
+  /** Begins at once, with the handler of the route. Rejects with what it throws. */
+  async carryOut(call: RouteCall): Promise<MadeAnswer> {
     const { context } = this.#options;
     const account = accountFor(call.identity, call.address);
     const answer = await call.route.handle(restRequest(call, account));

@@ -58,6 +58,8 @@ interface WebSocketEndpointOptions {
   readonly sessions: Sessions;
   /** Default: the node shares its sessions with no other. */
   readonly homes?: SessionHomes | undefined;
+  /** Default true. False: clients are to connect to other machines of the cluster. */
+  readonly isGateway?: boolean | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
@@ -235,7 +237,7 @@ export class WebSocketEndpoint implements UpgradeTarget {
     }
     if (readUserId(headers["user-id"]) === undefined) return { status: "400 Bad Request" };
     if (isForeignOrigin(headers)) return { status: "403 Forbidden", isResumeAnswered: true };
-    return identity;
+    return this.#options.isGateway === false ? NO_GATEWAY : identity;
   }
 
   /**
@@ -466,6 +468,11 @@ function clusterAway(error: NodeError): Refusal {
   const retryAfterS = retryAfterOf(error);
   return { status: "503 Service Unavailable", ...(retryAfterS !== undefined && { retryAfterS }), text: error.message };
 }
+
+const NO_GATEWAY: Refusal = {
+  status: "503 Service Unavailable",
+  text: "this machine only plays (tonearm.cluster.roles): connect to one that has the role gateway",
+};
 
 const DRAINING: Refusal = {
   status: "503 Service Unavailable",

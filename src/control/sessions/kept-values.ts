@@ -24,6 +24,15 @@ export class KeptValues {
     this.#onChanged = onChanged;
   }
 
+  /** Whether anything is kept for the guild. */
+  has(guildId: string): boolean {
+    return this.#byGuild.has(guildId);
+  }
+
+  get isEmpty(): boolean {
+    return this.#byGuild.size === 0;
+  }
+
   /** All of them. */
   *list(): Iterable<KeptValue> {
     for (const [guildId, ofGuild] of this.#byGuild) {

@@ -43,12 +43,16 @@ export class SessionPlayers {
   readonly #players = new Map<string, SessionPlayer>();
   /** Players being destroyed: their guild gets a new one only afterwards. */
   readonly #leaving = new Map<string, Promise<void>>();
+  /** Guilds whose player goes on elsewhere: nobody hears of its end here. */
+  readonly #silent = new Set<string>();
   #endings: Promise<void> = Promise.resolve();
   #isEnded = false;
 
   constructor(options: SessionPlayersOptions) {
     this.#options = options;
-    this.kept = new KeptValues(options.memory.stored, options.onKept);
+    this.kept = new KeptValues(options.memory.stored, (guildId, plugin) => {
+      if (!this.#silent.has(guildId)) options.onKept(guildId, plugin);
+    });
   }
 
   /** All of them, including those being destroyed. */
@@ -59,6 +63,11 @@ export class SessionPlayers {
   /** By guild id, without those being destroyed. */
   get all(): ReadonlyMap<string, SessionPlayer> {
     return this.#players;
+  }
+
+  /** Whether there is a player of the guild, be it that it is being destroyed, or anything is kept for it. */
+  has(guildId: string): boolean {
+    return this.#players.has(guildId) || this.#leaving.has(guildId) || this.kept.has(guildId);
   }
 
   /** As `Session.updatePlayer`. */
@@ -95,6 +104,24 @@ export class SessionPlayers {
     const leaving = this.#destroy(player).finally(() => {
       this.#leaving.delete(guildId);
       this.#options.onEvent?.({ type: "playerDestroyed", sessionId: this.#options.sessionId, guildId });
+    });
+    this.#leaving.set(guildId, leaving);
+    return leaving;
+  }
+
+  /**
+   * Ends a guild's player, if there is one, and drops what is kept for it, without a word to the client: it goes on
+   * elsewhere, as it is stored. Resolves when it has ended.
+   */
+  async release(guildId: string): Promise<void> {
+    this.#silent.add(guildId);
+    const player = this.#players.get(guildId);
+    this.#players.delete(guildId);
+    this.kept.drop(guildId);
+    const leaving = (player === undefined ? Promise.resolve() : this.#destroy(player)).finally(() => {
+      this.#leaving.delete(guildId);
+      this.#options.onEvent?.({ type: "playerDestroyed", sessionId: this.#options.sessionId, guildId });
+      this.#silent.delete(guildId);
     });
     this.#leaving.set(guildId, leaving);
     return leaving;
@@ -160,9 +187,16 @@ export class SessionPlayers {
   #new(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
     const { sessionId, userId, account, sink, memory, onChanged, createPlayer } = this.#options;
     return createPlayer({
-      ...{ guildId, userId, sessionId, account, sink, isHeld },
+      ...{ guildId, userId, sessionId, account, isHeld },
+      sink: {
+        send: (message) => {
+          if (!this.#silent.has(guildId)) sink.send(message);
+        },
+      },
       memory: memory.stored,
-      onChanged: () => onChanged(guildId),
+      onChanged: () => {
+        if (this.#players.has(guildId)) onChanged(guildId);
+      },
     });
   }
 

@@ -20,6 +20,7 @@ export interface RecordedSession {
   readonly isLasting: boolean;
   readonly isRemote: boolean;
   readonly relayedFrom: string | undefined;
+  readonly taken: ReadonlyMap<string, number>;
   readonly waitMs: number | undefined;
   readonly waitingMessages: readonly QueuedMessage[];
   readonly players: ReadonlyMap<string, SessionPlayer>;

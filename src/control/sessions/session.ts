@@ -27,7 +27,7 @@ import type { OutgoingMessage } from "../protocol/outgoing-message.ts";
 import type { StatsJson } from "../protocol/stats-json.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import type { Dialect } from "./dialect.ts";
-import { frameStats } from "./frame-stats.ts";
+import { countFrames, type FrameCounts, frameStats, readFrameCounts } from "./frame-stats.ts";
 import type { KeptValues } from "./kept-values.ts";
 import type { SessionMemory } from "./memory-shares.ts";
 import type { MessageRelay, RelayedMessage } from "./message-relay.ts";
@@ -40,6 +40,8 @@ import type { ClientOrigin, SessionSocket } from "./session-socket.ts";
 
 const STATS_INTERVAL_MS = 60_000;
 const TIMEOUT_DEFAULT_S = 60;
+/** The topic of the frames that another machine has counted, which are not for the client. */
+const FRAMES = "frames";
 /**
  * Longest a single timer may run: beyond it setTimeout would fire at once. Longer waits are put together from these.
  */
@@ -95,6 +97,8 @@ export interface LeftOver {
   readonly waitMs: number;
   /** What waits for the client, oldest first, with ascending numbers. */
   readonly messages: readonly (QueuedMessage & { readonly number: number })[];
+  /** See `Session.taken`. Default: nothing was. */
+  readonly taken?: ReadonlyMap<string, number> | undefined;
 }
 
 /** The settings of a client; `undefined` leaves one unchanged. */
@@ -106,7 +110,7 @@ export interface SessionSettings {
   readonly resumeKey?: string | null | undefined;
 }
 
-type Waiting = Pick<LeftOver, "waitMs"> & { readonly messages: readonly QueuedMessage[] };
+type Waiting = Pick<LeftOver, "waitMs" | "taken"> & { readonly messages: readonly QueuedMessage[] };
 
 interface Connected {
   readonly kind: "connected";
@@ -147,6 +151,8 @@ export class Session implements EventSink {
   #messageNumber = 0;
   /** The number of the last message taken from each machine that has players of it. */
   readonly #taken = new Map<string, number>();
+  /** What each of them has counted last. */
+  readonly #otherFrames = new Map<string, FrameCounts>();
 
   /** Without a socket the client is away, and the session waits for it. */
   constructor(options: SessionOptions, socket: SessionSocket | undefined) {
@@ -195,6 +201,11 @@ export class Session implements EventSink {
   /** The id of this machine while the session is remote: messages are stored under it. */
   get relayedFrom(): string | undefined {
     return this.#state.kind === "remote" ? this.#state.relay.machineId : undefined;
+  }
+
+  /** The number of the last message taken from each machine that has players of it. */
+  get taken(): ReadonlyMap<string, number> {
+    return this.#taken;
   }
 
   /** Undefined: it is of an earlier process or remote, and its client has not come back. */
@@ -252,6 +263,11 @@ export class Session implements EventSink {
     return this.#players.all;
   }
 
+  /** See `SessionPlayers.has`. */
+  hasGuild(guildId: string): boolean {
+    return this.#players.has(guildId);
+  }
+
   /** What plugins keep for the guilds whose players are here. */
   get kept(): KeptValues {
     return this.#players.kept;
@@ -292,6 +308,11 @@ export class Session implements EventSink {
     return this.#players.destroy(guildId);
   }
 
+  /** See `SessionPlayers.release`. */
+  releasePlayer(guildId: string): Promise<void> {
+    return this.#players.release(guildId);
+  }
+
   /** See `SessionPlayers.restore`. */
   restorePlayer(guildId: string, snapshot: PlayerIntent): SessionPlayer {
     return this.#players.restore(guildId, snapshot);
@@ -319,13 +340,16 @@ export class Session implements EventSink {
 
   /** Takes a message for its client from another machine, in order; one that came before has no effect. */
   receive({ machineId, number, topic, text }: RelayedMessage): void {
+    if (topic === FRAMES) {
+      const frames = readFrameCounts(text);
+      if (frames !== undefined) this.#otherFrames.set(machineId, frames);
+      return;
+    }
     if (number === undefined) {
       if (this.isConnected) this.#deliver({ topic, text }, { isEvent: false });
       return;
     }
-    if (number <= (this.#taken.get(machineId) ?? 0)) return;
-    this.#taken.set(machineId, number);
-    this.#deliver({ topic, text, from: { machineId, number } }, { isEvent: true });
+    if (this.#take(machineId, number)) this.#deliver({ topic, text, from: { machineId, number } }, { isEvent: true });
   }
 
   /** The machine of its client has taken the relayed message of that number, or it was dropped. Only while remote. */
@@ -389,13 +413,16 @@ export class Session implements EventSink {
    * Waits for its client from now on, which was at another machine before, with what that has left and then what it had
    * not taken. Only while remote.
    */
-  becomeWaiting(settings: SessionSettings, { waitMs, messages }: LeftOver): void {
+  becomeWaiting(settings: SessionSettings, left: LeftOver): void {
     if (this.#state.kind !== "remote") throw new Error("only a remote session can begin to wait");
-    const untaken = this.#state.relay.close();
+    const { relay } = this.#state;
+    const untaken = relay.close();
     for (const { number } of untaken) if (number !== undefined) this.#recorder.onMessageGone(this, number);
     this.#set(settings);
-    this.#wait({ waitMs, messages });
-    for (const { topic, text } of untaken) this.#deliver({ topic, text }, { isEvent: true });
+    this.#wait(left);
+    // The machine that had it may have taken some without being heard.
+    const isLost = ({ number = 0 }: QueuedMessage): boolean => number > (this.#taken.get(relay.machineId) ?? 0);
+    for (const { topic, text } of untaken.filter(isLost)) this.#deliver({ topic, text }, { isEvent: true });
   }
 
   /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */
@@ -482,13 +509,15 @@ export class Session implements EventSink {
   #scheduleStats(): Timer {
     return this.#options.clock.after(STATS_INTERVAL_MS, () => {
       this.#statsTimer = this.#scheduleStats();
-      if (!this.isRemote) this.#sendStats();
+      this.#sendStats();
     });
   }
 
   #sendStats(): void {
     const { clock, readStats } = this.#options;
-    this.send({ op: "stats", ...readStats(), frameStats: frameStats(this.players.values(), clock.epochMs()) });
+    const frames = countFrames(this.players.values(), clock.epochMs());
+    if (this.#state.kind === "remote") this.#state.relay.push({ topic: FRAMES, text: JSON.stringify(frames) });
+    else this.send({ op: "stats", ...readStats(), frameStats: frameStats(frames, this.#otherFrames.values()) });
   }
 
   get #timeoutMs(): number {
@@ -496,7 +525,8 @@ export class Session implements EventSink {
   }
 
   /** Waits for the client from now on, with these messages for it. */
-  #wait({ waitMs, messages }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): void {
+  #wait({ waitMs, messages, taken = new Map() }: Waiting = { waitMs: this.#timeoutMs, messages: [] }): void {
+    for (const [machineId, number] of taken) this.#take(machineId, number);
     const queue = new ResumeQueue(this.memory, {
       onQueued: (message) => this.#recorder.onMessage(this, message),
       onDropped: ({ number }) => {
@@ -512,9 +542,15 @@ export class Session implements EventSink {
   /** It was taken from another machine before, which may not know that. */
   #known(message: QueuedMessage): QueuedMessage {
     const { from } = message;
-    if (from !== undefined)
-      this.#taken.set(from.machineId, Math.max(from.number, this.#taken.get(from.machineId) ?? 0));
+    if (from !== undefined) this.#take(from.machineId, from.number);
     return message;
+  }
+
+  /** False: it was taken before. */
+  #take(machineId: string, number: number): boolean {
+    const isNew = number > (this.#taken.get(machineId) ?? 0);
+    if (isNew) this.#taken.set(machineId, number);
+    return isNew;
   }
 
   /** One that has waited before has its number. */

@@ -17,6 +17,7 @@ import {
   restorePlayers,
   restoreSessions,
 } from "./restore-sessions.ts";
+import { recordKey } from "./session-records.ts";
 import { StateRecorder } from "./state-recorder.ts";
 import type { RestoredCounts, StateReport, StateStatus } from "./state-status.ts";
 import { StateWriter } from "./state-writer.ts";
@@ -116,26 +117,37 @@ export class NodeState {
   }
 
   /**
-   * Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. The result is
-   * to be called when the other has it.
+   * Another machine goes on with the session, from how it is now; it is to be ended here, and then `flushed`. Returns the
+   * keys of its records, to `forget` when the other has it.
    */
-  release(session: Session): () => void {
-    const keys = this.#recording?.recorder.release(session) ?? [];
-    return () => this.#recording?.writer.forget(keys);
+  release(session: Session): readonly string[] {
+    return this.#recording?.recorder.release(session) ?? [];
   }
 
   /**
    * Another machine has the session from now on, and its players stay here: it is to become remote in this moment, and then
-   * `flushed`. The result is to be called when the other has it.
+   * `flushed`. Returns the keys of the records that are the other's then, to `forget` when it has the session.
    */
-  releaseClient(session: Session): () => void {
-    const keys = this.#recording?.recorder.releaseClient(session) ?? [];
-    return () => this.#recording?.writer.forget(keys);
+  releaseClient(session: Session): readonly string[] {
+    return this.#recording?.recorder.releaseClient(session) ?? [];
   }
 
   /**
-   * Makes players of a remote session again, from records as another machine has written them, and lets them go on. Those
-   * that are here already stay as they are. Only after `restore`.
+   * These players go on at another machine, from how they are now: they are to be released in this moment, and then
+   * `flushed`. Returns the keys of their records, to `forget` when the other has them.
+   */
+  releasePlayers(session: Session, guildIds: readonly string[]): readonly string[] {
+    return this.#recording?.recorder.releasePlayers(session, guildIds) ?? [];
+  }
+
+  /** The records with these keys are another machine's now. */
+  forget(keys: readonly string[]): void {
+    this.#recording?.writer.forget(keys);
+  }
+
+  /**
+   * Makes players of a session again, from records as another machine has written them, and lets them go on. Those that are
+   * here already stay as they are. Only after `restore`.
    */
   adoptPlayers(session: Session, records: readonly StateRecord[]): void {
     const recording = this.#recording;
@@ -152,10 +164,16 @@ export class NodeState {
       logger.warn("state: not all that plugins keep was restored", { sessionId: session.id, error });
     }
     const players = restorePlayers(session, stored, restoring);
-    const missing = stored.filter(({ guildId }) => !session.players.has(guildId)).length;
-    if (missing > 0)
-      logger.warn("state: not all players of a session were restored", { sessionId: session.id, missing });
-    recording.recorder.adopt(session);
+    const lost = stored.filter(({ guildId }) => !session.players.has(guildId));
+    for (const key of unreadable) this.write(key, undefined);
+    for (const { guildId } of lost) {
+      this.write(recordKey.player(session.id, guildId), undefined);
+      this.write(recordKey.track(session.id, guildId), undefined);
+    }
+    if (lost.length > 0)
+      logger.warn("state: not all players of a session were restored", { sessionId: session.id, lost: lost.length });
+    if (session.isLasting) recording.recorder.adopt(session);
+    else for (const { key } of records) this.write(key, undefined);
     restoring.onSession(session);
     this.#begin(players);
   }

@@ -182,7 +182,8 @@ function openSession({ id, record, kept, messages }: StoredSession, options: Res
   let session: Session | undefined;
   try {
     const settings = { resuming: true, timeout, resumeKey };
-    session = sessions.openWaiting(id, client, { settings, left: { waitMs, messages } });
+    const taken = new Map(Object.entries(record.taken ?? {}));
+    session = sessions.openWaiting(id, client, { settings, left: { waitMs, messages, taken } });
     keepAll(session, kept);
     return session;
   } catch (error) {

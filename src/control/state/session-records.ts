@@ -23,6 +23,7 @@ export const recordKey = {
   track: (sessionId: string, guildId: string): string => `track/${sessionId}/${guildId}`,
   message: (sessionId: string, number: number): string =>
     `message/${sessionId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
+  place: (sessionId: string, guildId: string): string => `place/${sessionId}/${guildId}`,
   relay: (sessionId: string, machineId: string, number: number): string =>
     `relay/${sessionId}/${machineId}/${String(number).padStart(NUMBER_DIGITS, "0")}`,
   kept: (sessionId: string, guildId: string, plugin: string): string =>
@@ -53,6 +54,8 @@ export const sessionRecord = z.strictObject({
   resumeKey: z.string().nullable(),
   /** When it ends if its client does not come back, Unix epoch milliseconds; null: the client was there. */
   deadlineEpochMs: z.number().nullable(),
+  /** The number of the last message taken from each machine that has players of it. */
+  taken: z.record(z.string(), z.int()).optional(),
 });
 
 export type SessionRecord = z.infer<typeof sessionRecord>;
@@ -66,7 +69,7 @@ export const messageRecord = z.strictObject({
 });
 
 export function sessionRecordOf(session: RecordedSession, epochMs: number): SessionRecord {
-  const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs } = session;
+  const { userId, clientName, dialect, owner, account, timeout, resumeKey, waitMs, taken } = session;
   return {
     userId,
     clientName: clientName ?? null,
@@ -76,5 +79,6 @@ export function sessionRecordOf(session: RecordedSession, epochMs: number): Sess
     timeout,
     resumeKey,
     deadlineEpochMs: waitMs === undefined ? null : Math.min(Number.MAX_SAFE_INTEGER, Math.round(epochMs + waitMs)),
+    ...(taken.size > 0 && { taken: Object.fromEntries(taken) }),
   };
 }

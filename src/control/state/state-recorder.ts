@@ -110,6 +110,8 @@ export class StateRecorder implements SessionRecorder {
    * is at this moment, and is the other machine's then. Returns the keys of these records. Call it before it is remote.
    */
   releaseClient(session: RecordedSession): readonly string[] {
+    // With what was taken from other machines up to now.
+    this.onSession(session);
     const { entries } = this.#stored.get(session) ?? { entries: new Map<string, ReadChanges>() };
     const keys = [...entries.keys()].filter((key) => key.startsWith("session/") || key.startsWith("message/"));
     for (const key of keys) {
@@ -117,6 +119,31 @@ export class StateRecorder implements SessionRecorder {
       entries.delete(key);
     }
     return keys;
+  }
+
+  /**
+   * Players of the session, which need not be stored, go on at another machine: what is not written yet of them is written
+   * as it is at this moment. Returns the keys of their records. Call it before they end here.
+   */
+  releasePlayers(session: RecordedSession, guildIds: readonly string[]): readonly string[] {
+    const isStored = this.#stored.has(session);
+    const stored: Stored = this.#stored.get(session) ?? { entries: new Map(), tracks: new Map() };
+    this.#stored.set(session, stored);
+    const guilds = new Set(guildIds);
+    for (const guildId of guilds) if (session.players.has(guildId)) this.onPlayer(session, guildId);
+    for (const { guildId, plugin } of session.kept.list())
+      if (!isStored && guilds.has(guildId)) this.onKept(session, guildId, plugin);
+    const keys = [...stored.entries.keys()].filter((key) => {
+      const [kind, , guildId = ""] = key.split("/");
+      return (kind === "player" || kind === "kept") && guilds.has(guildId);
+    });
+    for (const key of keys) {
+      this.#options.writer.fix(key);
+      stored.entries.delete(key);
+    }
+    for (const guildId of guilds) stored.tracks.delete(guildId);
+    if (!isStored) this.#stored.delete(session);
+    return [...keys, ...guildIds.map((guildId) => recordKey.track(session.id, guildId))];
   }
 
   /** Others go on with all sessions: nothing of them is written any more. */

@@ -21,10 +21,11 @@ const LOAD_LOW = 0.4;
 /** Before that, from here on, players move to a thread that has so much less to do. */
 const LOAD_MOVING = 0.5;
 const LOAD_DIFFERENCE_MIN = 0.2;
-/** With encoders at their cheapest, no new player is admitted from here; and in any case from the second. */
+/** With encoders at their cheapest, no new player is admitted from here. */
 const LOAD_FULL = 0.65;
-const LOAD_OVER = 0.8;
-/** Of that, for others than the owner of most players. */
+/** No new player is admitted from here, in any case. */
+export const LOAD_OVER = 0.8;
+/** Of those two, for others than the owner of most players. */
 const LOAD_RESERVED = 0.05;
 
 /** A step shows in the next reports, which come every half second. */

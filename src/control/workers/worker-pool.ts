@@ -41,6 +41,10 @@ interface WorkerLoad {
 /** As of the workers' last reports, which come twice a second. */
 export interface PoolLoad {
   readonly workers: readonly WorkerLoad[];
+  /** Of the shared workers that run, their mean, with what is promised to players that have just begun; 1 without one. */
+  readonly load: number;
+  /** What one more player that plays is expected to add to `load`. */
+  readonly loadPerPlayer: number;
   /** A spare worker is ready to replace a lost one. */
   readonly hasSpare: boolean;
   /** Complexity of the encoders, 0 to 10: now, and as configured. */
@@ -148,7 +152,10 @@ export class WorkerPool {
   get load(): PoolLoad {
     const { complexity, complexityMax, refusedCount } = this.#governor;
     const freest = this.#placements.freest;
+    const running = this.#slots.filter(({ thread }) => thread !== undefined);
     return {
+      load: running.length === 0 ? 1 : meanOf(running.map(({ promisedLoad }) => promisedLoad)),
+      loadPerPlayer: meanOf(this.#slots.map(({ loadPerTrack }) => loadPerTrack)) / this.#slots.length,
       workers: [...this.#slots, ...this.#isolation.slots].map(({ index, isIsolated, players, thread }) => ({
         index,
         isIsolated,
@@ -317,4 +324,8 @@ export class WorkerPool {
   get #peakLoad(): number {
     return Math.max(0, ...this.#slots.map(({ promisedLoad }) => promisedLoad));
   }
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

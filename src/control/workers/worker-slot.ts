@@ -126,13 +126,21 @@ export class WorkerSlot {
    * Its load, plus the expected cost of players that now play and did not all the time, if they are like the others.
    */
   get promisedLoad(): number {
-    const meanCount = this.#mean(({ playingCount }) => playingCount);
-    const measured = Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, meanCount)));
-    const perTrack = meanCount === 0 ? LOAD_PER_TRACK : measured;
     let playingNow = 0;
     for (const [playerId, { needsCapacity }] of this.players)
       playingNow += needsCapacity && !this.away.has(playerId) ? 1 : 0;
-    return this.load + Math.max(0, playingNow - meanCount) * perTrack;
+    return this.load + Math.max(0, playingNow - this.#playingCount) * this.loadPerTrack;
+  }
+
+  /** The expected cost of one more player that plays, if it is like the others. */
+  get loadPerTrack(): number {
+    const count = this.#playingCount;
+    if (count === 0) return LOAD_PER_TRACK;
+    return Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, count)));
+  }
+
+  get #playingCount(): number {
+    return this.#mean(({ playingCount }) => playingCount);
   }
 
   #mean(read: (metrics: WorkerMetrics) => number): number {

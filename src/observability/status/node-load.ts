@@ -1,6 +1,7 @@
 // The load of the node, for operators, and for clients while it refuses players. Main thread; read by node.ts.
 
 import { type CauseCounts, missedOf, noLosses, sumOf } from "../../bridge/audio-report.ts";
+import type { MachineLoad } from "../../cluster/machine.ts";
 import type { LoadJson, OverloadJson, SharedIncidentJson } from "../../control/protocol/node-load-json.ts";
 import type { PoolLoad } from "../../control/workers/worker-pool.ts";
 
@@ -39,6 +40,15 @@ export function loadToJson(
       framesLost: counts === undefined ? 0 : sumOf(counts.lostFrames),
     })),
   };
+}
+
+/** For the other machines of the cluster. */
+export function loadOfMachine(
+  { load, loadPerPlayer, hasCapacity }: Pick<PoolLoad, "load" | "loadPerPlayer" | "hasCapacity">,
+  sessions: { all(): readonly { readonly players: ReadonlyMap<string, unknown> }[]; readonly isDraining: boolean },
+): MachineLoad {
+  const playerCount = sessions.all().reduce((sum, { players }) => sum + players.size, 0);
+  return { players: playerCount, load, loadPerPlayer, hasCapacity, isDraining: sessions.isDraining };
 }
 
 /** Undefined while all is as it should be: clients then see the Stats they know. */

@@ -66,9 +66,9 @@ export function clusterText({ status, machine, machines, sessionsElsewhere, coun
     `sessions adopted: ${counts.adopted}, given: ${counts.given}, taken: ${counts.taken}; lost: ${counts.lost}`,
     `requests forwarded: ${counts.forwarded}, failed: ${counts.forwardsFailed}`,
     ...shown.map(
-      ({ id, region, version, contract }) =>
+      ({ id, roles, regions, version, contract, players = "?" }) =>
         `machine ${id}${id === machine?.id ? " (this one)" : ""}: Tonearm ${version}, contract ${contract}, ` +
-        `region ${region ?? "none"}`,
+        `${roles.join(" and ")}, near ${regions.join(" and ") || "no region"}, players ${players}`,
     ),
   ].join("\n");
 }

@@ -190,7 +190,7 @@ describe("bounds", () => {
   test("records of a session that is given away, or of a lost id, no longer count", async () => {
     write({ "session/a": "1", "session/b": "2" });
     await pass(0);
-    store.forgetSession("a");
+    store.forget(["session/a"]);
     expect(store.recordCount).toBe(1);
     membership.lostCount++;
     expect(store.recordCount).toBe(0);
@@ -227,5 +227,29 @@ describe("reading", () => {
   test("an id that is a pattern reads nothing", async () => {
     await bucket.write([{ key: "session/a", value: "1" }], { timeoutMs: 1000 });
     for (const id of ["*", ">", "a/>", ""]) expect(await store.readSession(id, atLeast)).toEqual([]);
+  });
+});
+
+describe("reading a session", () => {
+  test("waits for what this machine has written last, which may be newer than what is asked for", async () => {
+    const asked: BucketGuard[] = [];
+    const read = bucket.read.bind(bucket);
+    bucket.read = (patterns: readonly string[], options?: { readonly atLeast: BucketGuard }) => {
+      if (options !== undefined) asked.push(options.atLeast);
+      return read(patterns);
+    };
+    write({ "session/a": "1" });
+    await pass(0);
+    const revision = nats.records.get("session/a")?.revision ?? 0;
+    const older = { key: "life/one", revision: 1 };
+    const newer = { key: "life/one", revision: revision + 7 };
+
+    void store.readSession("a", older).catch(() => undefined);
+    void store.readSession("a", newer).catch(() => undefined);
+    await pass(31_000);
+    void store.readSession("a", older).catch(() => undefined);
+    await pass(0);
+
+    expect(asked).toEqual([{ key: "session/a", revision }, newer, older]);
   });
 });

@@ -1,17 +1,57 @@
 import { expect, test } from "vitest";
-import { machineIdOf, machineKey, readMachineRecord, writeMachineRecord } from "../../../src/cluster/machine-record.ts";
+import {
+  type MachineRecord,
+  machineIdOf,
+  machineKey,
+  readMachineRecord,
+  writeMachineRecord,
+} from "../../../src/cluster/machine-record.ts";
 
-const RECORD = { machine: { id: "x1", name: "a", region: "eu", version: "1.0.0", contract: 1 }, beat: 7 };
+const LOAD = { players: 3, load: 1.25, loadPerPlayer: 0.002, hasCapacity: false, isDraining: true };
+const RECORD: MachineRecord = {
+  machine: { id: "x1", name: "a", roles: ["audio"], regions: ["fra", "rotterdam"], version: "1.0.0", contract: 2 },
+  beat: 7,
+  load: LOAD,
+};
 
-test("what is written is read, with a region and without", () => {
-  expect(readMachineRecord("x1", writeMachineRecord(RECORD))).toEqual(RECORD);
-  const nowhere = { ...RECORD, machine: { ...RECORD.machine, region: undefined } };
-  expect(readMachineRecord("x1", writeMachineRecord(nowhere))).toEqual(nowhere);
+test("what is written is read, with a load and without", () => {
+  for (const record of [RECORD, { ...RECORD, load: undefined }]) {
+    expect(readMachineRecord("x1", writeMachineRecord(record))).toEqual(record);
+  }
 });
 
-test("members of later versions are ignored", () => {
-  const value = JSON.stringify({ ...RECORD.machine, beat: 7, load: { players: 3 } });
-  expect(readMachineRecord("x1", value)).toEqual(RECORD);
+test("members of later versions are ignored, and those that an earlier one does not have are not needed", () => {
+  const { roles: _roles, regions: _regions, ...machine } = RECORD.machine;
+  const value = { ...machine, region: "eu", contract: 1, beat: 7, more: { of: "it" } };
+  expect(readMachineRecord("x1", JSON.stringify(value))).toEqual({
+    machine: { ...machine, roles: ["gateway", "audio"], regions: [], contract: 1 },
+    beat: 7,
+    load: undefined,
+  });
+});
+
+test("of roles and regions, those are read that are some", () => {
+  const read = (roles: unknown, regions: unknown) => {
+    const machine = readMachineRecord("x1", JSON.stringify({ ...RECORD.machine, beat: 7, roles, regions }))?.machine;
+    return [machine?.roles, machine?.regions];
+  };
+  expect(read(["audio", "cook", 5], ["fra", 5, ""])).toEqual([["audio"], ["fra"]]);
+  expect(read([], "fra")).toEqual([[], []]);
+  const many = Array.from({ length: 40 }, (_, index) => `r${index}`);
+  expect(read(["gateway"], many)).toEqual([["gateway"], many.slice(0, 32)]);
+});
+
+test.each([
+  null,
+  "busy",
+  {},
+  { ...LOAD, players: -1 },
+  { ...LOAD, load: null },
+  { ...LOAD, load: 1e9 },
+  { ...LOAD, loadPerPlayer: -0.1 },
+])("a load like %j is not known", (load) => {
+  const value = JSON.stringify({ ...RECORD.machine, beat: 7, load });
+  expect(readMachineRecord("x1", value)).toEqual({ ...RECORD, load: undefined });
 });
 
 test("what is not a record of that machine is not read", () => {
@@ -21,7 +61,6 @@ test("what is not a record of that machine is not read", () => {
     { ...machine, beat, name: "" },
     { ...machine, beat, name: "x".repeat(201) },
     { ...machine, beat, version: 1 },
-    { ...machine, beat, region: null },
     { ...machine, beat, contract: -1 },
     { ...machine, beat: 0.5 },
     { ...machine, beat, more: "x".repeat(5000) },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { ASK_AFTER_MS, DEAD_MS, GRACE_MS, LEASE_MS } from "../../../src/cluster/lease-times.ts";
+import { ASK_AFTER_MS, DEAD_MS, GRACE_MS, LEASE_MS, RENEW_MS } from "../../../src/cluster/lease-times.ts";
 import type { Machine } from "../../../src/cluster/machine.ts";
 import { idOf, MembershipBench, STEP_MS } from "../../support/membership-bench.ts";
 import type { MemoryNats } from "../../support/memory-bucket.ts";
@@ -22,7 +22,9 @@ describe("joining", () => {
     const id = idOf(a);
     expect(a.joined).toEqual([id]);
     expect(a.membership.status).toEqual({ kind: "joined" });
-    expect(a.membership.machines).toEqual([{ id, name: "a", region: undefined, version: "1.0.0", contract: 1 }]);
+    expect(a.membership.machines).toEqual([
+      { id, name: "a", roles: ["gateway", "audio"], regions: [], version: "1.0.0", contract: 1 },
+    ]);
     expect(a.membership.guard).toEqual({ key: `life/${id}`, revision: nats.records.get(`life/${id}`)?.revision });
     expect(nats.value(`machine/${id}`)).toContain(`"name":"a"`);
   });
@@ -61,6 +63,34 @@ describe("joining", () => {
     expect(b.machinesCount).toBe(2);
     expect(names(b.membership.peers())).toEqual(["b"]);
     expect(names(a.membership.peers())).toEqual(["a"]);
+  });
+});
+
+describe("the load of a machine", () => {
+  const LOAD = { players: 3, load: 0.25, loadPerPlayer: 0.01, hasCapacity: true, isDraining: false };
+
+  test("is known to the others with each renewal, and to itself at once", async () => {
+    const a = bench.create("a", { load: LOAD });
+    const b = bench.create("b");
+    await bench.pass(0);
+    expect(b.membership.loadOf(idOf(a))).toEqual(LOAD);
+    a.load = { ...LOAD, players: 4, isDraining: true };
+    await bench.pass(RENEW_MS - STEP_MS);
+    expect(b.membership.loadOf(idOf(a))).toEqual(LOAD);
+    expect(a.membership.loadOf(idOf(a))).toEqual(a.load);
+    await bench.pass(STEP_MS);
+    expect(b.membership.loadOf(idOf(a))).toEqual(a.load);
+  });
+
+  test("is not known of one that says nothing, nor of one that has gone", async () => {
+    const a = bench.create("a");
+    const b = bench.create("b", { load: LOAD });
+    await bench.pass(0);
+    const id = idOf(b);
+    expect([b.membership.loadOf(idOf(a)), a.membership.loadOf(id)]).toEqual([undefined, LOAD]);
+    await b.membership.leave();
+    await bench.pass(STEP_MS);
+    expect([a.membership.loadOf(id), b.membership.loadOf(id)]).toEqual([undefined, undefined]);
   });
 });
 

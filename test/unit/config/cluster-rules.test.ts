@@ -30,7 +30,8 @@ describe("tonearm.cluster", () => {
       servers: ["nats://nats-1:4222"],
       name: "tonearm",
       machine: "box-of-ada",
-      region: undefined,
+      roles: ["gateway", "audio"],
+      regions: [],
       login: { kind: "none" },
       tls: undefined,
       key: expect.anything(),
@@ -60,9 +61,32 @@ describe("tonearm.cluster", () => {
     expect(load([], { more: "", env }).config.cluster).toMatchObject({
       servers: ["nats://a:4222", "nats://b:4222"],
       machine: "node-2",
-      region: "eu-west",
+      regions: ["eu-west"],
       tls: { caPath: "/srv/node/ca.pem" },
     });
+  });
+
+  test.each([
+    ["region: rotterdam", ["rotterdam"]],
+    ["region: rotterdam, Frankfurt,rotterdam", ["rotterdam", "frankfurt"]],
+    ["region: [us-east, Fra]", ["us-east", "fra"]],
+    [
+      `region: [${Array.from({ length: 16 }, (_, index) => `r${index}`).join()}]`,
+      expect.objectContaining({ length: 16 }),
+    ],
+    ['region: ""', []],
+  ])("%s names the voice regions near a machine", (line, regions) => {
+    expect(clusterOf(line)?.regions).toEqual(regions);
+  });
+
+  test.each([
+    ["roles: audio", ["audio"]],
+    ["roles: [Gateway]", ["gateway"]],
+    ["roles: audio, gateway, audio", ["gateway", "audio"]],
+  ])("%s says what a machine is for", (line, roles) => {
+    expect(clusterOf(line)?.roles).toEqual(roles);
+    const { config, warnings } = load([line], { more: "" });
+    expect([config.cluster, warnings.length]).toEqual([undefined, roles.length === 1 ? 1 : 0]);
   });
 
   test.each([
@@ -136,6 +160,10 @@ describe("tonearm.cluster", () => {
     [["tls.key: a.pem"], "tonearm.cluster.tls.key: expected tonearm.cluster.tls.certificate as well"],
     [["machine: two words"], "tonearm.cluster.machine: expected 1 to 64 letters"],
     [[`region: ${"x".repeat(65)}`], "tonearm.cluster.region: expected 1 to 64 letters"],
+    [["region: [rotterdam, us east]"], "tonearm.cluster.region: expected 1 to 64 letters"],
+    [[`region: [${"r,".repeat(17)}]`], "tonearm.cluster.region: expected at most 16 regions"],
+    [["roles: [audio, voice]"], 'expected one of gateway, audio, found "voice"'],
+    [['roles: ""'], "tonearm.cluster.roles: expected at least one of gateway, audio"],
   ])("%j stops the start", (lines, message) => {
     expect(() => clusterOf(...lines)).toThrow(message);
     expect(() => clusterOf(...lines)).not.toThrow("hush");

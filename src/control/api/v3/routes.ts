@@ -74,7 +74,12 @@ function loadAnswer(result: LoadResult): RestAnswer {
 function sessionRoutes(context: ApiContext): RestRoute[] {
   return [
     { method: "PATCH", path: SESSION_PATH, handle: (request) => updateSession(context, request) },
-    { method: "GET", path: PLAYERS_PATH, handle: (request) => mapList(listPlayers(context, request), v3Player) },
+    {
+      method: "GET",
+      path: PLAYERS_PATH,
+      isPlayerList: true,
+      handle: (request) => mapList(listPlayers(context, request), v3Player),
+    },
     { method: "GET", path: PLAYER_PATH, handle: (request) => json(v3Player(getPlayer(context, request))) },
     { method: "PATCH", path: PLAYER_PATH, handle: (request) => patchPlayer(context, request) },
     { method: "DELETE", path: PLAYER_PATH, handle: (request) => destroyPlayer(context, request) },

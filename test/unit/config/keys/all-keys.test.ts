@@ -22,6 +22,7 @@ const TEXTS = [
   "JKS",
   "need",
   "TLSv1.3",
+  "audio",
 ];
 const TAILS = { one: [undefined], list: [undefined], map: ["lavalink", "karaoke"], tree: ["0.path", "0.dependency"] };
 

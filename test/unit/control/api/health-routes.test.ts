@@ -98,8 +98,11 @@ describe("GET /v4/tonearm/health", () => {
       machineCount: 2,
       machine: "aaaa",
       machines: [
-        { id: "aaaa", name: "box-of-ada", region: "eu-west", version: "1.2.3" },
-        { id: "bbbb", name: "box-of-eve", region: null, version: "1.2.3" },
+        {
+          ...{ id: "aaaa", name: "box-of-ada", version: "1.2.3", players: 12 },
+          ...{ roles: ["gateway", "audio"], regions: ["rotterdam", "fra"] },
+        },
+        { id: "bbbb", name: "box-of-eve", roles: ["gateway"], regions: [], version: "1.2.3", players: null },
       ],
       sessionsElsewhere: 7,
       counts: { adopted: 1, given: 2, taken: 3, forwarded: 40, forwardsFailed: 5, lost: 6 },

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { CONTRACT_VERSION, type Machine } from "../../../../src/cluster/machine.ts";
+import { MACHINE_ROLES } from "../../../../src/config/cluster-settings.ts";
 import { LeftSessions } from "../../../../src/control/cluster/left-sessions.ts";
 import { chosenFor } from "../../../../src/control/cluster/rendezvous.ts";
 
@@ -32,7 +33,7 @@ beforeEach(() => {
 });
 
 function machineOf(id: string): Machine {
-  return { id, name: id, region: undefined, version: "1", contract: CONTRACT_VERSION };
+  return { id, name: id, roles: MACHINE_ROLES, regions: [], version: "1", contract: CONTRACT_VERSION };
 }
 
 describe("sessions that are left", () => {
@@ -53,6 +54,14 @@ describe("sessions that are left", () => {
     expect(left.find().ids.length).toBeLessThan(100);
     peers = peers.slice(0, 1);
     expect(left.find().ids).toHaveLength(100);
+  });
+
+  test("are the gateways' turns only", () => {
+    machines.set("dead", new Set(IDS.slice(0, 100)));
+    peers = [machineOf("a"), { ...machineOf("b"), roles: ["audio"] }];
+    expect(left.find().ids).toHaveLength(100);
+    peers = [{ ...machineOf("a"), roles: ["audio"] }, machineOf("b")];
+    expect(left.find()).toEqual({ ids: [], isAll: true });
   });
 
   test("are those of this machine that are not here", () => {

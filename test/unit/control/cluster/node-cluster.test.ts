@@ -242,6 +242,34 @@ describe("a session that moves", () => {
   });
 });
 
+describe("machines of one role", () => {
+  test("sessions of a machine that dies are taken over by gateways, not by machines that only play", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = await new TestMachine(world, "b", { roles: ["audio"] }).start();
+    const c = await new TestMachine(world, "c", { roles: ["gateway"] }).start();
+    for (let count = 0; count < 12; count++) await a.openLasting();
+    a.kill();
+
+    await world.pass(DEAD_MS + 4000);
+
+    expect([b.sessions.all().length, c.sessions.all().length]).toEqual([0, 12]);
+  });
+
+  test("all say how many players are on each", async () => {
+    const a = await new TestMachine(world, "a").start();
+    const b = new TestMachine(world, "b", { roles: ["audio"] });
+    b.load = { ...b.load, players: 5 };
+    await b.start();
+
+    const machines = a.cluster.report().machines.map(({ name, roles, players }) => ({ name, roles, players }));
+
+    expect(machines).toEqual([
+      { name: "a", roles: ["gateway", "audio"], players: 0 },
+      { name: "b", roles: ["audio"], players: 5 },
+    ]);
+  });
+});
+
 describe("sessions of a machine that dies", () => {
   test("are taken over by the others, each by one", async () => {
     const a = await new TestMachine(world, "a").start();

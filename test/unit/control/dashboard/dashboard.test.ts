@@ -78,6 +78,7 @@ const LOAD = {
   complexityMax: 10,
   movedCount: 0,
   refusedCount: 0,
+  ...{ load: 0, loadPerPlayer: 0.01 },
   hasCapacity: true,
 };
 const PLUGIN = {

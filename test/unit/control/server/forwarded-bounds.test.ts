@@ -3,6 +3,7 @@ import { PASSWORD_HOLDER } from "../../../../src/control/access/identity.ts";
 import { writeAnswer, writeRequest } from "../../../../src/control/server/forwarded-form.ts";
 import { ForwardedRequests } from "../../../../src/control/server/forwarded-requests.ts";
 import type { MadeAnswer } from "../../../../src/control/server/made-answer.ts";
+import { RequestPassing } from "../../../../src/control/server/request-passing.ts";
 import type { RouteCall } from "../../../../src/control/server/route-calls.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { TaskSlicer } from "../../../../src/lib/task-slicer.ts";
@@ -25,18 +26,12 @@ let answerHere: (call: RouteCall) => Promise<MadeAnswer | undefined>;
 beforeEach(() => {
   places = new JoinedPlaces().of("here");
   answerHere = async () => ({ status: 204, headers: {}, body: undefined });
-  forwarded = new ForwardedRequests({
-    context: {
-      ...{ clock: systemClock, slicer: new TaskSlicer(systemClock), logger: silentLogger },
-      written: () => undefined,
-    },
-    isClosing: () => false,
-    places,
-    calls: { machineOf: () => undefined, answer: (call) => answerHere(call) },
-    keys: { named: () => undefined },
-    routes: [ROUTE],
-    pluginRoutes: { routes: [] },
-  });
+  const context = { clock: systemClock, slicer: new TaskSlicer(systemClock), logger: silentLogger };
+  const keys = { named: () => undefined };
+  const passing = new RequestPassing({ context, keys, routes: [ROUTE], pluginRoutes: { routes: [] } });
+  const calls = { machineOf: () => undefined };
+  const placed = { answer: (call: RouteCall) => answerHere(call) };
+  forwarded = new ForwardedRequests({ context, calls, placed, passing, places, isClosing: () => false });
 });
 
 /** A request of a client that disconnects when `gone` aborts. */

@@ -61,7 +61,8 @@ function playerPath(guildId = "1"): string {
 }
 
 /** Frames of a stack that tell how the request came. */
-const WAY = /\\n\\tat (?:ForwardedRequests|Object\.handler|process|preHandler|validation)[^\\"]*/g;
+const WAY =
+  /\\n\\tat (?:answer |ForwardedRequests|PlacedRequests|RequestPassing|RouteCalls|Object\.handler|process|preHandler|validation)[^\\"]*/g;
 
 /** What a client sees of an answer; how it is cut into pieces is not its matter. */
 function seen({ status, headers, body }: Answer) {

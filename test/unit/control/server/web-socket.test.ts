@@ -270,6 +270,21 @@ describe("the connection itself", () => {
     expect(lines).toContainEqual(["warn", message, { account, count: 1 }]);
   });
 
+  test("a machine that is no gateway of its cluster has no clients, and says where they are to go", async () => {
+    await server.close();
+    server = await ApiServer.start({ isGateway: false });
+    for (const path of ["/v4/websocket", "/v3/websocket"]) {
+      const { answer } = await server.handshake({ path, headers: { Authorization: PASSWORD, "User-Id": "1" } });
+      expect(answer).toMatchObject({
+        status: 503,
+        body: expect.stringContaining("connect to one that has the role gateway"),
+      });
+    }
+    const { answer } = await server.handshake({ headers: { Authorization: "wrong", "User-Id": "1" } });
+    expect(answer?.status).toBe(401);
+    expect(server.sessions.all()).toEqual([]);
+  });
+
   test("a message beyond the bound closes with 1009", async () => {
     const client = await server.connect();
     client.socket.send("x".repeat(1024 * 1024 + 1));

@@ -263,6 +263,16 @@ describe("a spare worker", () => {
   });
 });
 
+describe("the load of a pool", () => {
+  test("is the mean of its workers, to which one more player adds what the others need, shared by the workers", async () => {
+    start("obedient", 2);
+    expect(pool.load).toMatchObject({ load: 0, loadPerPlayer: 0.0075 });
+    const [first] = [await settled(), await settled()];
+    await setLoad(first, 0.5);
+    expect(pool.load.load).toBeCloseTo(0.25, 2);
+  });
+});
+
 describe("busy workers", () => {
   test("busy workers get a lower encoder complexity, new workers too, and then no new player is admitted", async () => {
     start("obedient");
