@@ -519,9 +519,17 @@ describe("players that go on elsewhere", () => {
     const player = await playAtB();
     player.intent = { ...player.intent, volume: 77 };
     player.isPlaying = true;
-    expect(await call({ kind: "release", guildIds: ["7", "8"], session: undefined, sessionId: session.id })).toBe("");
+    let onEnd = (): void => undefined;
+    player.goodbye = new Promise((resolve) => {
+      onEnd = resolve;
+    });
+    const released = call({ kind: "release", guildIds: ["7"], session: undefined, sessionId: session.id });
+    await world.pass(100);
     player.say(1);
+    player.intent = { ...player.intent, volume: 88 };
     player.onChanged();
+    onEnd();
+    expect(await released).toBe("");
     await world.pass(5000);
     expect([player.isGone, playerAtB(), socket.said]).toEqual([true, undefined, []]);
     expect(world.nats.value(`player/${session.id}/7`)).toContain('"volume":77');
