@@ -198,9 +198,11 @@ export class SessionClaims implements SessionHomes {
     this.#ended.add(id);
     const life = this.#life;
     // After all other records of it, which would be found by nobody without this one.
-    void this.#options.places.end(id, () => this.#newest(id, revision)).then(() => {
-      if (life === this.#life) this.#options.state.write(ownerKey(id), undefined);
-    });
+    void this.#options.places
+      .end(id, () => this.#newest(id, revision))
+      .then(() => {
+        if (life === this.#life) this.#options.state.write(ownerKey(id), undefined);
+      });
   }
 
   bring(asked: AskedSession, client: AskingClient): Promise<void> | undefined {

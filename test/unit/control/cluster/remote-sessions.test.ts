@@ -44,12 +44,19 @@ function epoch(id = session.id): number {
   return world.nats.records.get(`owner/${id}`)?.revision ?? 0;
 }
 
-/** Calls b, as the machine that has the session does. */
-function call(fields: object, { from = a, id = session.id } = {}): Promise<string> {
+/** Calls b, as the machine that has the session does; the answer comes when time passes. */
+function send(fields: object, { from = a, id = session.id, timeoutMs = 5000 } = {}): Promise<string> {
   const isOpening = "request" in fields || "guildIds" in fields;
   const about = isOpening ? { session: { ...INFO, id } } : { sessionId: id };
   const text = JSON.stringify({ epoch: epoch(id), ...about, ...fields });
-  return world.within(from.opened.link.call(b.id, PLAYERS, text, { timeoutMs: 5000 }));
+  const answer = from.opened.link.call(b.id, PLAYERS, text, { timeoutMs });
+  // Tests look at it later.
+  answer.catch(() => undefined);
+  return answer;
+}
+
+function call(fields: object, options: { from?: TestMachine; id?: string } = {}): Promise<string> {
+  return world.within(send(fields, options));
 }
 
 function request(text: string, fields: object = {}, options: { from?: TestMachine; id?: string } = {}) {
@@ -168,6 +175,7 @@ describe("a request about a player", () => {
     await expect(request("make it")).rejects.toMatchObject({ code: "memory-exhausted" });
     Reflect.deleteProperty(b.sessions, "openRemote");
     expect(await request("make it")).toBe("answer to make it");
+    expect(remote()).toBeDefined();
   });
 });
 
@@ -196,6 +204,14 @@ describe("a machine that does not have the session", () => {
     await request("new", {}, { from: c });
     await expect(request("old", { epoch: before })).rejects.toMatchObject(AWAY);
     expect(requests).toEqual(["new"]);
+  });
+
+  test("is refused when it had the session before, lost it, and has it again", async () => {
+    const before = epoch();
+    store({ [`owner/${session.id}`]: JSON.stringify({ machine: a.id }) });
+    await world.pass(50);
+    await expect(request("late", { epoch: before })).rejects.toMatchObject(AWAY);
+    expect(await request("now")).toBe("answer to now");
   });
 
   test("is refused with the revision of another one", async () => {
@@ -241,6 +257,24 @@ describe("players that are to be there", () => {
     expect([...(remote()?.kept.list() ?? [])].map(({ guildId, json }) => `${guildId} ${json}`)).toEqual(["7 1", "9 2"]);
   });
 
+  test("are missing where they cannot be made again, once nothing is stored of them", async () => {
+    store({ [`player/${session.id}/7`]: "no player", [`player/${session.id}/8`]: PLAYER });
+    await request("open");
+    const opened = remote();
+    if (opened !== undefined)
+      opened.restorePlayer = () => {
+        throw new NodeError("memory-exhausted", "no");
+      };
+    b.bucket.transit = () => ({ requestMs: 100, answerMs: 0 });
+    let recordsThen: readonly string[] | undefined;
+    const missing = ensure(["7", "8"]).then((guildIds) => {
+      recordsThen = stored("player");
+      return guildIds;
+    });
+    expect(await missing).toEqual(["7", "8"]);
+    expect(recordsThen).toEqual([]);
+  });
+
   test("are made once by calls that come at once, and stay as they are", async () => {
     store({ [`player/${session.id}/7`]: PLAYER });
     b.bucket.transit = () => ({ requestMs: 20, answerMs: 20 });
@@ -263,14 +297,14 @@ describe("players that are to be there", () => {
       return "";
     });
     b.bucket.transit = () => ({ requestMs: 20, answerMs: 20 });
-    await Promise.all([ensure(["7"]), request("change it")]);
+    await Promise.all([ensure(["7"]), ensure([]), request("change it")]);
     expect(found?.intent.volume).toBe(33);
   });
 
   test("do not come back once they were destroyed there, though that is not stored yet", async () => {
     await playAtB();
     expect(stored("player")).toEqual([`player/${session.id}/7`]);
-    b.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    b.bucket.transit = () => ({ requestMs: 100, answerMs: 0 });
     void remote()?.destroyPlayer("7");
     expect(await ensure(["7"])).toEqual(["7"]);
     expect(playerAtB()).toBeUndefined();
@@ -297,17 +331,22 @@ describe("players that are to be there", () => {
     ["has lost the session", async () => store({ [`owner/${session.id}`]: JSON.stringify({ machine: "c" }) })],
     ["has ended the session", async () => session.destroy()],
     ["finds the machine stopping", async () => b.sessions.disconnect()],
+    ["finds that all sessions were dropped there", async () => remote()?.drop()],
   ])("are not made for a machine that meanwhile %s", async (_what, happen) => {
     store({ [`player/${session.id}/7`]: PLAYER });
     await request("open");
     b.bucket.transit = () => ({ requestMs: 100, answerMs: 100, watchMs: 0 });
-    const ensured = ensure(["7"]);
-    ensured.catch(() => undefined);
+    const ensured = send({ kind: "ensure", guildIds: ["7"] });
     await world.pass(50);
+    const late = send({ kind: "request", guildId: "7", request: "late" });
+    await world.pass(150);
+    // The records are being read.
     await happen();
     await world.pass(500);
     await expect(ensured).rejects.toMatchObject(AWAY);
+    await expect(late).rejects.toMatchObject(AWAY);
     expect(b.players).toEqual([]);
+    expect(requests).toEqual(["open"]);
   });
 
   test("are read once the record is there that the call names", async () => {
@@ -354,8 +393,11 @@ describe("whether there is anything of a guild", () => {
   });
 
   test("is not denied while its records cannot be removed", async () => {
-    await playAtB();
+    const player = await playAtB();
     world.nats.isFull = true;
+    player.onChanged();
+    await world.pass(100);
+    expect(await holds()).toBe(true);
     void remote()?.destroyPlayer("7");
     await expect(holds()).rejects.toMatchObject(AWAY);
     world.nats.isFull = false;
@@ -416,19 +458,7 @@ describe("a remote session", () => {
           onDone = resolve;
         }),
     );
-    void a.opened.link
-      .call(
-        ...([
-          b.id,
-          PLAYERS,
-          JSON.stringify({
-            ...{ kind: "request", epoch: epoch(), guildId: "7", request: "slow" },
-            session: { ...INFO, id: session.id },
-          }),
-          { timeoutMs: 10 * IDLE_MS },
-        ] as const),
-      )
-      .catch(() => undefined);
+    void send({ kind: "request", guildId: "7", request: "slow" }, { timeoutMs: 10 * IDLE_MS });
     await world.pass(2 * IDLE_MS);
     expect(remote()).toBeDefined();
     onDone("");
