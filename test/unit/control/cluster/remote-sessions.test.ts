@@ -265,14 +265,25 @@ describe("players that are to be there", () => {
       opened.restorePlayer = () => {
         throw new NodeError("memory-exhausted", "no");
       };
-    b.bucket.transit = () => ({ requestMs: 100, answerMs: 0 });
-    let recordsThen: readonly string[] | undefined;
-    const missing = ensure(["7", "8"]).then((guildIds) => {
-      recordsThen = stored("player");
-      return guildIds;
+    let onRemovable = (): void => undefined;
+    const removable = new Promise<void>((resolve) => {
+      onRemovable = resolve;
     });
-    expect(await missing).toEqual(["7", "8"]);
-    expect(recordsThen).toEqual([]);
+    const write = b.bucket.write.bind(b.bucket);
+    b.bucket.write = async (changes, options) => {
+      if (changes.some(({ value }) => value === undefined)) await removable;
+      return await write(changes, options);
+    };
+    let isAnswered = false;
+    const answer = send({ kind: "ensure", guildIds: ["7", "8"] }).then((text) => {
+      isAnswered = true;
+      return JSON.parse(text);
+    });
+    await world.pass(500);
+    expect(isAnswered).toBe(false);
+    onRemovable();
+    expect(await world.within(answer)).toEqual({ missing: ["7", "8"] });
+    expect(stored("player")).toEqual([]);
   });
 
   test("are made once by calls that come at once, and stay as they are", async () => {
