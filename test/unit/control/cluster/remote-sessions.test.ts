@@ -439,7 +439,7 @@ describe("a remote session", () => {
     expect(remote()).toBeDefined();
     await world.pass(12_000);
     expect(remote()).toBeUndefined();
-    expect(await request("anew")).toBe("answer to anew");
+    expect(await request("once more")).toBe("answer to once more");
   });
 
   test("with a player, a kept value or an event stays, and ends a minute after the last of them", async () => {
