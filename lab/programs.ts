@@ -53,6 +53,10 @@ const LAB: LabPrograms = {
     module: "cluster/main",
     summary: "machines that share their sessions, of which one is killed, ended or paused",
   },
+  chaos: {
+    module: "chaos/main",
+    summary: "machines and NATS servers killed, paused and cut off at random while players play",
+  },
   files: {
     module: "files/main",
     summary: "any folder of media files: load, title, length, audio and a seek against ffmpeg",

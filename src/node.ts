@@ -229,7 +229,8 @@ async function buildParts(
   const pluginFilters = new PluginFilters({ list: () => plugins.filters, logger });
   if (routePlanner !== undefined) routePlanner.sourceHosts = () => plugins.sourceHosts;
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
-  const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, threads, clock, logger });
+  const leaseEndMemory = opened?.membership.leaseEnd.memory;
+  const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, leaseEndMemory, threads, clock, logger });
   const workers = new WorkerPool({
     entry: mediaEntry,
     ...config.workers,

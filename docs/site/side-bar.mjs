@@ -126,6 +126,7 @@ export const SIDE_BAR = [
           "lab/simulate/README.md",
           "lab/restart/README.md",
           "lab/cluster/README.md",
+          "lab/chaos/README.md",
           "lab/isolation/README.md",
           "lab/conformance/README.md",
         ],

@@ -17,8 +17,8 @@ export class Balancer<Machine extends Target = Target> {
   /** Those that get new connections. */
   #chosen: readonly Machine[];
   #turn = 0;
-  /** Open connections: the client's port, and the machine it was connected to. */
-  readonly #machinesByClientPort = new Map<number, Machine>();
+  /** Open connections by the client's port. */
+  readonly #joined = new Map<number, { readonly client: Socket; readonly machine: Machine }>();
   readonly #sockets = new Set<Socket>();
 
   private constructor(machines: readonly Machine[]) {
@@ -60,7 +60,12 @@ export class Balancer<Machine extends Target = Target> {
 
   /** The machine at the other end of the open connection from this port. */
   machineOf(clientPort: number): Machine | undefined {
-    return this.#machinesByClientPort.get(clientPort);
+    return this.#joined.get(clientPort)?.machine;
+  }
+
+  /** Ends all connections to this machine, whatever it does. */
+  drop(machine: Machine): void {
+    for (const joined of this.#joined.values()) if (joined.machine === machine) joined.client.destroy();
   }
 
   async close(): Promise<void> {
@@ -98,8 +103,8 @@ export class Balancer<Machine extends Target = Target> {
       server.resetAndDestroy();
       return;
     }
-    this.#machinesByClientPort.set(remotePort, machine);
-    client.once("close", () => this.#machinesByClientPort.delete(remotePort));
+    this.#joined.set(remotePort, { client, machine });
+    client.once("close", () => this.#joined.delete(remotePort));
     endTogether(client, server);
     endTogether(server, client);
     client.pipe(server);

@@ -11,6 +11,10 @@ import type { Bot, PlayerView } from "../test-environment/bot.ts";
 const SETTLE_MS_MAX = 30_000;
 /** Events wait until they are stored: a little more than the node lets them. */
 const HELD_MS_MAX = 300;
+/** After a request without an answer. */
+const AGAIN_MS = 2000;
+/** Nothing plays although a song was asked for: it was replaced by one whose request came late. Longer than a join. */
+const IDLE_MS_MAX = 40_000;
 
 export class Jukebox {
   readonly guildId: string;
@@ -24,7 +28,12 @@ export class Jukebox {
   #isUncertain = false;
   /** The last request without an answer, or with one that says nothing. */
   #failure = "";
+  /** When the last request had its answer, or failed. */
+  #answeredMs = 0;
+  /** When the last event came. */
+  #toldMs = 0;
   #asked: Promise<void> | undefined;
+  #isAsking = false;
   readonly #losses: string[] = [];
 
   constructor(guildId: string, surroundings: Surroundings) {
@@ -57,9 +66,15 @@ export class Jukebox {
       const message = messages[this.#readCount];
       if (message?.op !== "event" || message.guildId !== this.guildId) continue;
       this.#losses.push(...this.#ledger.add(message, Date.now()));
+      this.#toldMs = performance.now();
       if (trackNumber(message.track) === this.#number) this.#isUncertain = false;
     }
-    if (this.#ledger.finished.has(this.#number)) this.#asked = this.#play(bot, ++this.#number);
+    // A request without an answer may have been carried out: the next song has another number.
+    const now = performance.now();
+    const isDue = this.#isUncertain && now >= this.#answeredMs + AGAIN_MS;
+    const isIdle = this.#ledger.current === undefined && now >= Math.max(this.#toldMs, this.#answeredMs) + IDLE_MS_MAX;
+    if (this.#isAsking || !(isDue || isIdle || this.#ledger.finished.has(this.#number))) return;
+    this.#asked = this.#play(bot, ++this.#number);
   }
 
   /** What was lost since the last call, of a session that has its client. */
@@ -73,10 +88,9 @@ export class Jukebox {
       await sleep(HELD_MS_MAX);
       await bot.ping();
       this.attend(bot);
-      if (count === this.#ledger.count) {
-        if (this.#isUncertain && view?.track == null) this.#asked = this.#play(bot, this.#number);
-        else this.#losses.push(...this.#ledger.compare(trackNumber(view?.track)));
-        if (!this.#isUncertain) break;
+      if (count === this.#ledger.count && !this.#isUncertain) {
+        this.#losses.push(...this.#ledger.compare(trackNumber(view?.track)));
+        break;
       }
       if (performance.now() > deadlineMs) {
         this.#losses.push(
@@ -102,11 +116,19 @@ export class Jukebox {
 
   /** Never rejects. */
   async #play(bot: Bot, number: number): Promise<void> {
+    this.#isAsking = true;
+    await this.#ask(bot, number);
+    this.#isAsking = false;
+    this.#answeredMs = performance.now();
+  }
+
+  async #ask(bot: Bot, number: number): Promise<void> {
     this.#isUncertain = true;
     const track = { encoded: this.#encoded, userData: { number } };
     const path = `/v4/sessions/${bot.sessionId}/players/${this.guildId}`;
     const answer = await bot.request("PATCH", path, { track }).catch((error: unknown) => ({ status: 0, body: error }));
-    if (answer.status === 0 || answer.status >= 500) {
+    // A session whose client is away is not found: the bot may not know yet that it is.
+    if (answer.status === 0 || answer.status === 404 || answer.status >= 500) {
       this.#failure = `${answer.status} ${JSON.stringify(answer.body)}`;
       return;
     }

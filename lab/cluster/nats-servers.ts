@@ -30,6 +30,7 @@ interface NatsServerOptions {
 
 /** One server: a port, a folder, and a process for each start. */
 export class NatsServer {
+  readonly name: string;
   readonly port: number;
   /** `nats://HOST:PORT`. */
   readonly url: string;
@@ -42,6 +43,7 @@ export class NatsServer {
 
   constructor(options: NatsServerOptions) {
     this.#options = options;
+    this.name = options.name;
     this.port = options.port;
     this.url = `nats://${HOST}:${options.port}`;
   }

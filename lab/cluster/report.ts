@@ -51,13 +51,15 @@ export function clusterText({ rounds, events, violations, losses }: ClusterRound
   return [table, counts.join("\n"), lossesText(losses)].join("\n\n");
 }
 
-function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
+/** How often each is there. */
+export function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
   return counts;
 }
 
-function listOf(counts: Readonly<Record<string, number>>): string {
+/** Counts in words. */
+export function listOf(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).map(([what, count]) => `${what} (${count})`);
   return parts.length === 0 ? "none" : parts.join(", ");
 }

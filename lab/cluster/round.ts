@@ -71,6 +71,8 @@ const OVERLAP_TOLERANCE_MS = 20;
 /** Players of machines that go on are not interrupted; the lab's process may be busy for so long. */
 const ELSEWHERE_MS_MAX = 1500;
 const JOINS_MAX = 2;
+/** A process may stand still between looking at the end of its lease and handing a packet to the system: in one place. */
+const WOKEN_PACKETS_MAX = 1;
 
 export async function runRound(ground: RoundGround, machine: Machine): Promise<Round> {
   const { surroundings, bots, end } = ground;
@@ -114,6 +116,9 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
   if (often.length > 0) losses.push(`${often.length} players joined more than ${JOINS_MAX} times`);
   const { overlaps } = surroundings.discord;
   losses.push(...overlapLosses(overlaps, wokenMs));
+  const wokenPackets = wokenMs === undefined ? 0 : overlaps.reduce((sum, { packets }) => sum + packets, 0);
+  if (wokenPackets > WOKEN_PACKETS_MAX)
+    losses.push(`the woken machine sent ${wokenPackets} packets for players that another one had begun`);
   const gapsElsewhereMs = staying.flatMap((bot) => bot.cast.filter(({ rate }) => rate > 0).map(gapOf));
   const interrupted = gapsElsewhereMs.filter((gapMs) => gapMs > ELSEWHERE_MS_MAX);
   if (interrupted.length > 0)
@@ -132,7 +137,7 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
     joins,
     overlapsMs: overlaps.map(({ fromMs, toMs }) => toMs - fromMs),
     overlapPackets: overlaps.map(({ packets }) => packets),
-    wokenPackets: wokenMs === undefined ? 0 : overlaps.reduce((sum, { packets }) => sum + packets, 0),
+    wokenPackets,
     wokenForMs: wokenMs === undefined ? 0 : Math.max(0, ...overlaps.map(({ toMs }) => toMs - wokenMs)),
     losses,
   };
@@ -206,7 +211,7 @@ function eventLosses(bot: ClusterBot, before: number): readonly string[] {
   return types === "" ? [] : [`bot ${bot.userId} got events: ${types}`];
 }
 
-/** At no time may two connections send to one guild. What a machine sends when it wakes is only measured. */
+/** At no time may two connections send to one guild. What a machine sends when it wakes is counted apart. */
 function overlapLosses(overlaps: readonly StreamOverlap[], wokenMs: number | undefined): readonly string[] {
   return overlaps
     .filter(({ fromMs, toMs }) => toMs - fromMs > OVERLAP_TOLERANCE_MS && (wokenMs === undefined || toMs < wokenMs))

@@ -8,7 +8,7 @@ import { seededRandom } from "../seeded-random.ts";
 import { Balancer } from "./balancer.ts";
 import { ClusterBot } from "./cluster-bot.ts";
 import { Jukebox } from "./jukebox.ts";
-import { type Machine, Machines } from "./machines.ts";
+import { equalMachines, type Machine, Machines } from "./machines.ts";
 import { NatsServers } from "./nats-servers.ts";
 import { type MachineEnd, type Round, type RoundGround, runRound } from "./round.ts";
 
@@ -47,8 +47,7 @@ export async function runClusterRounds(options: ClusterRoundsOptions): Promise<C
     const nats = await NatsServers.start({ count: options.natsServers });
     closing.push(() => nats.close());
     const machines = await Machines.start({
-      count: options.machines,
-      natsUrls: nats.urls,
+      plans: equalMachines(options.machines, nats.urls),
       logFolder: options.logFolder,
     });
     closing.push(() => machines.close());

@@ -17,7 +17,7 @@ import type { ConnectionRecord } from "./gateway-connection.ts";
 import { GatewayServer } from "./gateway-server.ts";
 import type { RtpReceiver } from "./rtp-receiver.ts";
 import { OVERTAKE_MS } from "./stop-rules.ts";
-import type { StreamOverlap } from "./stream-overlaps.ts";
+import type { BegunStream, StreamOverlap } from "./stream-overlaps.ts";
 import { TRANSPORT_MODES, type TransportMode } from "./transport-crypto.ts";
 import { UdpServer } from "./udp-server.ts";
 import { type Violation, type ViolationKind, ViolationLog } from "./violations.ts";
@@ -161,6 +161,11 @@ export class FakeDiscord {
   /** Streams that went on beside a newer one of the same bot in the same guild: it was sent from two places at once. */
   get overlaps(): readonly StreamOverlap[] {
     return this.#udp.overlaps.list;
+  }
+
+  /** Where the streams so far were sent from, in the order of their first packets. */
+  get begunStreams(): readonly BegunStream[] {
+    return this.#udp.overlaps.begun;
   }
 
   get violations(): readonly Violation[] {

@@ -13,6 +13,18 @@ export interface StreamOverlap {
   readonly toMs: number;
   /** Packets of older ones since `fromMs`. */
   readonly packets: number;
+  /** Where the newer one is sent from, and the older one that was heard last. */
+  readonly sender: UdpSender;
+  readonly olderSender: UdpSender;
+}
+
+/** A stream that has begun. */
+export interface BegunStream {
+  readonly guildId: string;
+  readonly userId: string;
+  readonly sender: UdpSender;
+  /** Its first packet. */
+  readonly firstMs: number;
 }
 
 interface Bot {
@@ -20,12 +32,10 @@ interface Bot {
   readonly userId: string;
 }
 
-interface Stream {
+interface Stream extends BegunStream {
   /** Of its bot, in the order of their first packets. */
   readonly number: number;
-  readonly sender: UdpSender;
   readonly siblings: Stream[];
-  readonly firstMs: number;
   overlap: StreamOverlap | undefined;
 }
 
@@ -33,6 +43,12 @@ export class StreamOverlaps {
   readonly #streams = new Map<number, Stream[]>();
   readonly #byBot = new Map<string, Stream[]>();
   readonly #overlapped = new Set<Stream>();
+  readonly #begun: Stream[] = [];
+
+  /** All streams so far, in the order of their first packets. */
+  get begun(): readonly BegunStream[] {
+    return this.#begun;
+  }
 
   /** All since `clear`. */
   get list(): readonly StreamOverlap[] {
@@ -46,12 +62,17 @@ export class StreamOverlaps {
 
   /** A packet of this bot has arrived. */
   add(bot: Bot, ssrc: number, sender: UdpSender, arrivalMs: number): void {
-    const { number, siblings } = this.#find(ssrc, sender) ?? this.#begin(bot, ssrc, sender, arrivalMs);
+    const {
+      number,
+      siblings,
+      sender: olderSender,
+    } = this.#find(ssrc, sender) ?? this.#begin(bot, ssrc, sender, arrivalMs);
     const newest = siblings.at(-1);
     if (newest === undefined || newest.number === number) return;
     const { guildId, userId } = bot;
     const packets = (newest.overlap?.packets ?? 0) + 1;
-    newest.overlap = { guildId, userId, fromMs: newest.firstMs, toMs: arrivalMs, packets };
+    const { firstMs: fromMs, sender: newerSender } = newest;
+    newest.overlap = { guildId, userId, fromMs, toMs: arrivalMs, packets, sender: newerSender, olderSender };
     this.#overlapped.add(newest);
   }
 
@@ -63,8 +84,9 @@ export class StreamOverlaps {
     const bot = `${guildId}/${userId}`;
     const siblings = this.#byBot.get(bot) ?? [];
     this.#byBot.set(bot, siblings);
-    const stream = { number: siblings.length, sender, siblings, firstMs, overlap: undefined };
+    const stream = { guildId, userId, number: siblings.length, sender, siblings, firstMs, overlap: undefined };
     siblings.push(stream);
+    this.#begun.push(stream);
     this.#streams.set(ssrc, [...(this.#streams.get(ssrc) ?? []), stream]);
     return stream;
   }

@@ -115,7 +115,7 @@ export function heardErrors(context: {
 /** Waits until each playing guild was heard since then; returns those that were not. */
 export async function untilAllHeard(
   surroundings: Surroundings,
-  cast: readonly CastPlayer[],
+  cast: readonly Pick<CastPlayer, "guildId" | "rate">[],
   sinceMs: number,
 ): Promise<string[]> {
   const deadlineMs = performance.now() + AUDIBLE_MS_MAX;

@@ -23,12 +23,16 @@ export class EventLedger {
   readonly finished = new Set<number>();
   readonly #started = new Map<number, LoggedEvent>();
   readonly #ended = new Map<number, LoggedEvent>();
-  /** What plays, as the client believes. */
   #current: number | undefined;
   #last: LoggedEvent | undefined;
   /** When the last process ended. */
   #endedMs = Number.NEGATIVE_INFINITY;
   #count = 0;
+
+  /** The number of the track that plays, as the client believes. */
+  get current(): number | undefined {
+    return this.#current;
+  }
 
   /** Of starts and ends. */
   get count(): number {

@@ -69,6 +69,11 @@ export class NodeRuns {
     return this.#spawnedMs;
   }
 
+  /** Of the process of this run. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   get isRunning(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }

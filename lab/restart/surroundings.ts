@@ -2,6 +2,7 @@
 // a web site with songs. Both run in the lab's process. Lab only.
 
 import { FakeDiscord } from "../discord/fake-discord.ts";
+import type { ReceivedFrame } from "../discord/listener.ts";
 import type { IssuedVoice } from "../discord/voice-session.ts";
 import { countedSong, opusPacketNumber } from "../media-files/counted-song.ts";
 import { controlSongs } from "../media-files/songs.ts";
@@ -63,6 +64,8 @@ export class Ear {
 export class Surroundings {
   readonly discord: FakeDiscord;
   readonly media: MediaServer;
+  /** Called with every frame that reaches the listener of a guild. */
+  onFrame: ((guildId: string, frame: ReceivedFrame) => void) | undefined;
   readonly #ears = new Map<string, Ear>();
 
   readonly #daveVersion: number;
@@ -98,8 +101,10 @@ export class Surroundings {
       daveVersion: this.#daveVersion,
     });
     const ear = this.earOf(guildId);
-    this.discord.channel(channelId).listener.onFrame = ({ arrivalMs, opus, isSilence }) => {
+    this.discord.channel(channelId).listener.onFrame = (frame) => {
+      const { arrivalMs, opus, isSilence } = frame;
       if (!isSilence) ear.hear({ atMs: arrivalMs, number: opusPacketNumber(opus) });
+      this.onFrame?.(guildId, frame);
     };
     return voice;
   }

@@ -9,6 +9,8 @@ export interface PacerStart {
   readonly heartbeatMemory: SharedArrayBuffer;
   /** With which workers wake it (media/pacer/wake-up-flag.ts). */
   readonly wakeUpMemory: SharedArrayBuffer;
+  /** Of the LeaseEnd that it obeys. Undefined: the node is in no cluster. */
+  readonly leaseEndMemory: SharedArrayBuffer | undefined;
 }
 
 /** Size of the memory of media/pacer/wake-up-flag.ts, which is made on another thread than those of its two ends. */

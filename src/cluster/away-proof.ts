@@ -20,6 +20,8 @@ interface Refusals {
 interface AwayProofOptions {
   readonly link: Pick<MachineLink, "isQuorumRefused">;
   readonly clock: Clock;
+  /** `heldUntilMs` may have become later. */
+  readonly onLonger: () => void;
 }
 
 /** One for the node, whatever id it has. */
@@ -82,6 +84,7 @@ export class AwayProof {
     this.#refusals = { firstAnsweredMs, lastAskedMs: askedMs };
     this.#lastRefusedMs = askedMs;
     if (isLong(this.#refusals)) this.#lastProvenMs = askedMs;
+    this.#options.onLonger();
   }
 }
 

@@ -1,6 +1,7 @@
 // One life of this machine in the cluster, under one id: its records are made, renewed, and removed. Each renewal expects
 // the revision of the last one, so that none gets in after others have declared the machine dead. Main thread.
 
+import type { LeaseEnd } from "../bridge/lease-end.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { pause } from "../lib/pause.ts";
@@ -25,6 +26,10 @@ interface LeaseOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
   readonly proof: AwayProof;
   readonly clock: Clock;
+  /** Told until when the lease is held, on the clock that all threads share. */
+  readonly end: Pick<LeaseEnd, "extend" | "end">;
+  /** Added to the clock, gives that one. */
+  readonly sharedOffsetMs: number;
   /** It holds the lease, from now on. */
   readonly onHeld: () => void;
   /** It is over; the last call. Also when the lease has never been held: others have removed its records by then. */
@@ -106,6 +111,13 @@ export class Lease {
   /** A write with that guard was refused because of it. */
   fenced({ key }: BucketGuard): void {
     if (key === lifeKey(this.machine.id)) this.#end("declared-dead");
+  }
+
+  /** Its end may have become later. */
+  onLonger(): void {
+    this.check();
+    if (!this.#hasBeenHeld || this.#isOver) return;
+    this.#options.end.extend(this.#heldUntilMs + this.#options.sharedOffsetMs);
   }
 
   /** Ends it when its time has run out. */
@@ -235,11 +247,12 @@ export class Lease {
     this.#renewedMs = sentMs;
     this.#options.proof.renewed(sentMs);
     if (this.#hasBeenHeld) {
-      this.check();
+      this.onLonger();
       return;
     }
     if (this.#options.clock.now() >= this.#heldUntilMs) return;
     this.#hasBeenHeld = true;
+    this.onLonger();
     this.#expireLater();
     this.#options.onHeld();
   }
@@ -272,6 +285,7 @@ export class Lease {
 
   #stop(): void {
     this.#isOver = true;
+    this.#options.end.end();
     this.#expiry?.cancel();
     this.#wake?.();
   }

@@ -1,6 +1,7 @@
 // The membership of this machine in its cluster: it joins, holds its lease, and joins again under a new id when it has
 // lost it; it knows the other machines. What owns sessions is above, in src/control/cluster/. Main thread.
 
+import { LeaseEnd } from "../bridge/lease-end.ts";
 import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/pause.ts";
 import type { Random } from "../lib/random.ts";
@@ -46,6 +47,8 @@ export interface MembershipOptions {
   /** Ids of processes of this machine that have certainly ended: their sessions are taken over at once. Default: none. */
   readonly formerIds?: readonly string[] | undefined;
   readonly clock: Clock;
+  /** Added to the clock, gives the clock that all threads share. Default: 0. */
+  readonly sharedOffsetMs?: number;
   readonly random: Random;
   readonly logger: Logger;
   /** It has a new id, and its writes count from now on. */
@@ -61,6 +64,8 @@ export interface MembershipOptions {
 
 /** One for the node. */
 export class Membership {
+  /** The end of the lease, for the pacer. */
+  readonly leaseEnd = new LeaseEnd();
   readonly #options: MembershipOptions;
   readonly #proof: AwayProof;
   readonly #others: OtherMachines;
@@ -77,7 +82,7 @@ export class Membership {
     this.#options = options;
     const { bucket, link, clock, logger, onMachines, formerIds = [] } = options;
     this.#formerIds = formerIds.slice(-FORMER_IDS_MAX);
-    this.#proof = new AwayProof({ link, clock });
+    this.#proof = new AwayProof({ link, clock, onLonger: () => this.#lease?.onLonger() });
     this.#others = new OtherMachines({
       bucket,
       link,
@@ -197,7 +202,7 @@ export class Membership {
   }
 
   #join(): void {
-    const { bucket, self, clock, random, onJoined, logger } = this.#options;
+    const { bucket, self, clock, sharedOffsetMs = 0, random, onJoined, logger } = this.#options;
     const id = Buffer.from(random.bytes(ID_BYTES)).toString("hex");
     const lease = new Lease({
       machine: { id, ...self },
@@ -206,6 +211,8 @@ export class Membership {
       bucket,
       proof: this.#proof,
       clock,
+      end: this.leaseEnd,
+      sharedOffsetMs,
       onHeld: () => {
         this.#formerIds = [];
         this.#lost = undefined;

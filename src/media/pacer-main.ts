@@ -9,13 +9,13 @@ import { raisePriority } from "../lib/thread-priority.ts";
 import { createLogger } from "../log/log.ts";
 import { PacerThread } from "./pacer/pacer-thread.ts";
 
-function startThread(port: NonNullable<typeof parentPort>, { heartbeatMemory, wakeUpMemory }: PacerStart): void {
+function startThread(port: NonNullable<typeof parentPort>, start: PacerStart): void {
   raisePriority();
   const clock = systemClock;
-  const heartbeat = openHeartbeat(heartbeatMemory);
+  const heartbeat = openHeartbeat(start.heartbeatMemory);
   const post = (message: ThreadMessage): void => port.postMessage(message);
   const logger = createLogger((level, message, fields) => post({ type: "log", level, message, fields }));
-  const pacer = new PacerThread(wakeUpMemory);
+  const pacer = new PacerThread(start);
   // The other end is our own main thread, compiled with the same contract.
   port.on("message", (message) => pacer.connect(message as MessagePort));
   catchStrays({ threadName: "the pacer", clock, logger, attribute: () => false });

@@ -13,6 +13,8 @@ import { PausableClock } from "./pausable-clock.ts";
 import { untilSettled } from "./until-settled.ts";
 
 export const STEP_MS = 50;
+/** The threads of a process share another clock than the one that the machines have. */
+const SHARED_OFFSET_MS = 7_000_000;
 
 export interface BenchMachine {
   readonly membership: Membership;
@@ -20,6 +22,8 @@ export interface BenchMachine {
   readonly clock: PausableClock;
   /** Its ids. */
   readonly joined: string[];
+  /** What was begun under its current id may be sent now, as its pacer finds. */
+  maySend: () => boolean;
   readonly lost: LostReason[];
   /** With their fields. */
   readonly warnings: string[];
@@ -58,18 +62,24 @@ export class MembershipBench {
       logger: createLogger((level, message, fields) => {
         if (level === "warn") warnings.push(`${message} ${JSON.stringify(fields)}`);
       }),
-      onJoined: (id) => machine.joined.push(id),
+      sharedOffsetMs: SHARED_OFFSET_MS,
+      onJoined: (id) => {
+        machine.joined.push(id);
+        const { leaseEnd } = membership;
+        const { life } = leaseEnd;
+        machine.maySend = () => leaseEnd.isBefore(clock.now() + SHARED_OFFSET_MS, life);
+      },
       onLost: (reason) => {
         // Nothing counts any more when the node is told.
-        expect(membership.guard).toBeUndefined();
+        expect([membership.guard, machine.maySend()]).toEqual([undefined, false]);
         machine.lost.push(reason);
       },
       onMachines: () => machine.machinesCount++,
     });
+    const maySend = (): boolean => false;
     const machine: BenchMachine = {
-      ...{ membership, bucket, clock, joined: [], lost: [], warnings },
-      machinesCount: 0,
-      load,
+      ...{ membership, bucket, clock, maySend, load, warnings },
+      ...{ joined: [], lost: [], machinesCount: 0 },
     };
     if (isStarted) membership.start();
     return machine;

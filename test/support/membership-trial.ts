@@ -29,6 +29,8 @@ interface TrialMachine {
   readonly bucket: MemoryBucket;
   readonly clock: PausableClock;
   readonly ids: Set<string>;
+  /** By id: what was begun under it may be sent now, as the machine's pacer finds, also while its main thread stands still. */
+  readonly maySend: Map<string, () => boolean>;
   /** Nothing happens to it alone. */
   readonly isSpared: boolean;
   isDead: boolean;
@@ -82,6 +84,11 @@ export class MembershipTrial {
   async #step(): Promise<void> {
     this.clock.advance(STEP_MS);
     await untilSettled();
+    for (const { membership, maySend } of this.alive.filter(({ clock }) => !clock.isPaused)) {
+      const { self } = membership;
+      if (self !== undefined && maySend.get(self.id)?.() !== true)
+        this.#fault(`${self.id} may not send under its lease`);
+    }
   }
 
   #act(): void {
@@ -149,6 +156,7 @@ export class MembershipTrial {
     const bucket = this.nats.connect(clock);
     bucket.transit = () => this.#transit(TRANSIT_MS_MAX);
     const ids = new Set<string>();
+    const maySend = new Map<string, () => boolean>();
     const membership = new Membership({
       bucket,
       link: bucket,
@@ -159,14 +167,19 @@ export class MembershipTrial {
       clock,
       random: bytesOf(this.#random),
       logger: silentLogger,
-      onJoined: (id) => ids.add(id),
+      onJoined: (id) => {
+        ids.add(id);
+        const { leaseEnd } = membership;
+        const { life } = leaseEnd;
+        maySend.set(id, () => leaseEnd.isBefore(clock.now(), life));
+      },
       onLost: (reason) => {
         this.counts.lost++;
         if (isSpared) this.#fault(`a machine to which nothing has happened has lost its id: ${reason}`);
       },
       onMachines: () => undefined,
     });
-    this.machines.push({ membership, bucket, clock, ids, isSpared, isDead: false, harm: undefined });
+    this.machines.push({ membership, bucket, clock, ids, maySend, isSpared, isDead: false, harm: undefined });
     clock.after(this.#random() * 5000, () => membership.start());
   }
 
@@ -181,6 +194,7 @@ export class MembershipTrial {
     if (owner.bucket !== by) this.counts.declared++;
     const isInUse = !owner.isDead && owner.membership.self?.id === id && owner.membership.holdsLease;
     if (isInUse) this.#fault(`${id} is removed while its machine holds its lease`);
+    if (owner.maySend.get(id)?.() === true) this.#fault(`${id} is removed while its pacer may send`);
   }
 
   #fault(fault: string): void {

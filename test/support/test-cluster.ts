@@ -2,7 +2,7 @@
 // site: as the lab's (lab/cluster), for tests with real clients.
 
 import { Balancer } from "../../lab/cluster/balancer.ts";
-import { type Machine, Machines } from "../../lab/cluster/machines.ts";
+import { type Machine, type MachineRole, Machines } from "../../lab/cluster/machines.ts";
 import { NatsServers } from "../../lab/cluster/nats-servers.ts";
 import { FakeDiscord } from "../../lab/discord/fake-discord.ts";
 import { MediaServer, type MediaServerOptions } from "../../lab/media-server/media-server.ts";
@@ -22,6 +22,13 @@ interface Parts {
   readonly balancer: Balancer<Machine>;
 }
 
+export interface TestClusterOptions extends MediaServerOptions {
+  /** Of each machine. */
+  readonly roles?: readonly MachineRole[];
+}
+
+const DEFAULT_ROLES: readonly MachineRole[] = ["both", "both"];
+
 export class TestCluster {
   readonly password = RESTART_PASSWORD;
   readonly discord: FakeDiscord;
@@ -40,8 +47,8 @@ export class TestCluster {
     this.#opened = opened;
   }
 
-  /** Two machines that take sessions. Nothing is left when that fails. */
-  static async start(site: MediaServerOptions): Promise<TestCluster> {
+  /** Two machines that take sessions, or one for each of `roles`. Nothing is left when that fails. */
+  static async start({ roles = DEFAULT_ROLES, ...site }: TestClusterOptions): Promise<TestCluster> {
     const opened: Closable[] = [];
     const open = async <Part extends Closable>(starting: Promise<Part>): Promise<Part> => {
       const part = await starting;
@@ -52,7 +59,8 @@ export class TestCluster {
       const discord = await open(FakeDiscord.start());
       const media = await open(MediaServer.start(site));
       const nats = await open(NatsServers.start());
-      const { all: machines } = await open(Machines.start({ count: 2, natsUrls: nats.urls }));
+      const plans = roles.map((role, index) => ({ name: `machine-${index + 1}`, role, natsUrls: nats.urls }));
+      const { all: machines } = await open(Machines.start({ plans }));
       const balancer = await open(Balancer.start(machines));
       return new TestCluster({ discord, media, nats, machines, balancer }, opened);
     } catch (error) {
@@ -74,6 +82,10 @@ export class TestCluster {
     return this.#machine(1);
   }
 
+  get third(): Machine {
+    return this.#machine(2);
+  }
+
   /** A bot that connects through the balancer; each of its requests is a connection. */
   connectBot(options: Partial<BotOptions> = {}): Promise<Bot> {
     return connectBot(this.balancer, { connect: () => this.balancer.connect(), ...options });
@@ -85,7 +97,7 @@ export class TestCluster {
 
   #machine(index: number): Machine {
     const machine = this.#machines[index];
-    if (machine === undefined) throw new Error("there are two machines");
+    if (machine === undefined) throw new Error(`there is no machine ${index + 1}`);
     return machine;
   }
 }

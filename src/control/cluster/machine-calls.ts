@@ -31,7 +31,12 @@ export class MachineCalls {
    * As `MachineLink.call`.
    * @throws NodeError also "cluster-away" when the machine has died meanwhile
    */
-  async call(machineId: string, kind: string, request: string): Promise<string> {
+  async call(
+    machineId: string,
+    kind: string,
+    request: string,
+    { timeoutMs = CALL_TIMEOUT_MS }: { readonly timeoutMs?: number } = {},
+  ): Promise<string> {
     let giveUp: ((error: NodeError) => void) | undefined;
     const gone = new Promise<never>((_resolve, reject) => {
       giveUp = reject;
@@ -39,7 +44,7 @@ export class MachineCalls {
     const call: Call = { machineId, giveUp: (error) => giveUp?.(error) };
     this.#calls.add(call);
     try {
-      const answer = this.#options.link.call(machineId, kind, request, { timeoutMs: CALL_TIMEOUT_MS });
+      const answer = this.#options.link.call(machineId, kind, request, { timeoutMs });
       return await Promise.race([answer, gone]);
     } finally {
       this.#calls.delete(call);

@@ -12,6 +12,7 @@ import { Membership } from "../../cluster/membership.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
 import type { Logger } from "../../log/log.ts";
 import { VERSION } from "../../version.ts";
 import type { Dialect } from "../sessions/dialect.ts";
@@ -70,7 +71,7 @@ export async function openCluster(
   };
   const membership = new Membership({
     ...options,
-    ...{ bucket, link, self, formerIds: formerLife.ids },
+    ...{ bucket, link, self, formerIds: formerLife.ids, sharedOffsetMs: sharedTimeOffsetMs() },
     readLoad: () => opened.handlers?.readLoad(),
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
@@ -126,7 +127,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
       ...parts,
-      call: (machineId, kind, request) => this.#calls.call(machineId, kind, request),
+      calls: this.#calls,
       epochOf: (sessionId) => this.#claims.epochOf(sessionId),
       choose: options.choose ?? (({ region }) => chooser.choose(region)),
     });
@@ -192,10 +193,14 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     return isHere ? undefined : this.#claims.machineOf(sessionId);
   }
 
-  async call(machineId: string, request: string): Promise<string> {
+  call(machineId: string, request: string): Promise<string> {
+    return this.#counted(() => this.#calls.call(machineId, REST, request));
+  }
+
+  async #counted(call: () => Promise<string>): Promise<string> {
     this.#counts.forwarded++;
     try {
-      return await this.#calls.call(machineId, REST, request);
+      return await call();
     } catch (error) {
       this.#counts.forwardsFailed++;
       throw error;
@@ -222,7 +227,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   }
 
   callPlayer(machineId: string, about: AskedPlayer, request: string): Promise<string> {
-    return this.#places.ask(machineId, about, request);
+    return this.#counted(() => this.#places.ask(machineId, about, request));
   }
 
   onPlayerCall(handler: (request: string) => Promise<string>): void {

@@ -50,8 +50,6 @@ export const playerCall = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("sendUpdates"), sessionId, epoch }),
   /** The session has ended, and is to end here. Answer, when that is stored: empty. */
   z.strictObject({ kind: z.literal("end"), sessionId, epoch }),
-  /** These are to end here without a word to the client, stored as they are: they go on elsewhere. Answer: empty. */
-  z.strictObject({ kind: z.literal("release"), sessionId, epoch, guildIds: z.array(guildId).max(10_000) }),
 ]);
 
 export type PlayerCall = z.infer<typeof playerCall>;

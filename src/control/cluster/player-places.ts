@@ -3,10 +3,10 @@
 // for the node.
 //
 // A player is with its session unless a record says otherwise. The record is written before the other machine hears of
-// the player, so that whoever has the session next finds it.
+// the player, so that the next machine that has the session finds it.
 
 import type { z } from "zod";
-import type { Bucket, BucketGuard } from "../../cluster/bucket.ts";
+import type { Bucket } from "../../cluster/bucket.ts";
 import type { ClusterStore } from "../../cluster/cluster-store.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
@@ -19,28 +19,19 @@ import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { recordKey } from "../state/session-records.ts";
+import { askMachine, infoOf } from "./ask-machine.ts";
+import type { MachineCalls } from "./machine-calls.ts";
 import { away } from "./owner-records.ts";
 import { guildOf, PlaceRecords, readPlaces, type StoredRelay } from "./place-records.ts";
-import {
-  ensureAnswer,
-  holdsAnswer,
-  MESSAGES,
-  type messagesAnswer,
-  messagesCall,
-  PLAYERS,
-  type PlayerCall,
-  type RemoteSessionInfo,
-} from "./player-calls.ts";
+import { newPlace, type Place, type Placed, PlacedPlayers } from "./placed-players.ts";
+import { holdsAnswer, MESSAGES, type messagesAnswer, messagesCall } from "./player-calls.ts";
+import { PlayerMoves } from "./player-moves.ts";
+import { RETRY_MS_MAX, RETRY_MS_MIN } from "./retry-times.ts";
 import { ownerKey } from "./session-directory.ts";
 import type { AskedPlayer, HoldOptions, PlayerHold } from "./session-places.ts";
 
 /** A request waits so long for a player that is about to go on elsewhere. */
 const HOLD_MS_MAX = 10_000;
-/** What could not be done is tried again after that time, doubled with each time. */
-const RETRY_MS_MIN = 100;
-const RETRY_MS_MAX = 2000;
-/** Sessions whose players get other machines at once. */
-const REVIVING_MAX = 8;
 
 interface PlayerPlacesOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
@@ -49,38 +40,13 @@ interface PlayerPlacesOptions {
   readonly membership: Pick<Membership, "self" | "guard" | "peers" | "isAlive" | "isNatsAway" | "onFenced">;
   readonly sessions: Pick<Sessions, "get" | "own">;
   readonly state: Pick<NodeState, "adoptPlayers" | "written" | "flushed" | "isStoring" | "write">;
-  /** As `MachineCalls.call`. */
-  readonly call: (machineId: string, kind: string, request: string) => Promise<string>;
+  readonly calls: Pick<MachineCalls, "call">;
   /** The revision of the owner record of a session that is this machine's. */
   readonly epochOf: (sessionId: string) => number | undefined;
   /** The machine for one more player; undefined: there is none that plays audio. */
   readonly choose: (wish: { readonly region: string | undefined }) => string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** Where the player of one guild is, or is about to be. */
-interface Place {
-  readonly guildId: string;
-  /** Undefined: here. */
-  machineId: string | undefined;
-  /** Of its record, 0 where there is none; undefined: not known. */
-  revision: number | undefined;
-  /** Of its voice server, as far as known. */
-  region: string | undefined;
-  /** It was decided, for the requests that are under way, that a player is made here. */
-  isChosenHere: boolean;
-  holdCount: number;
-  /** One of the requests may have ended it. */
-  mayBeGone: boolean;
-  /** It is being written, asked for, or made again: what comes waits for that. Never rejects. */
-  changing: Promise<void> | undefined;
-}
-
-interface Placed {
-  readonly session: Session;
-  readonly places: Map<string, Place>;
-  isReviving: boolean;
 }
 
 /** What was found in the records of a session that is about to be opened. */
@@ -90,21 +56,31 @@ interface Opening {
   readonly moving: readonly Place[];
   /** Here, with a record that says something else. */
   readonly here: readonly Place[];
+  /** Of machines that are dead. */
   readonly relayed: readonly StoredRelay[];
+  /** Machines that have left messages and live: they send them. */
+  readonly relaying: readonly string[];
 }
 
 export class PlayerPlaces {
   readonly #options: PlayerPlacesOptions;
   readonly #records: PlaceRecords;
-  readonly #placed = new Map<string, Placed>();
+  readonly #placed: PlacedPlayers;
   readonly #openings = new Map<string, Opening>();
-  #revivingCount = 0;
+  readonly #moves: PlayerMoves;
   #stopServing: (() => void) | undefined;
   #life = 0;
 
   constructor(options: PlayerPlacesOptions) {
     this.#options = options;
     this.#records = new PlaceRecords(options);
+    this.#placed = new PlacedPlayers({ ...options, onDeath: () => this.onMachines() });
+    this.#moves = new PlayerMoves({
+      ...options,
+      ...{ placed: this.#placed, records: this.#records },
+      onEnsured: (placed, place) => this.#checkIfGone(placed, place),
+      remove: (placed, place) => this.#remove(placed, place),
+    });
   }
 
   /** This machine has that id from now on. */
@@ -126,14 +102,9 @@ export class PlayerPlaces {
     this.#stopServing?.();
   }
 
-  /** How many players of the session are elsewhere. */
-  count(sessionId: string): number {
-    return this.#elsewhere(sessionId).length;
-  }
-
   /** Machines other than this one that have players of the session. */
   machinesOf(sessionId: string): readonly string[] {
-    return [...new Set(this.#elsewhere(sessionId).flatMap(({ machineId }) => machineId ?? []))];
+    return this.#placed.machinesOf(sessionId);
   }
 
   /** See `SessionPlaces.holdPlayer`. Players of v3 are always with their session. */
@@ -150,7 +121,7 @@ export class PlayerPlaces {
     const session = this.#options.sessions.own(sessionId);
     const epoch = this.#options.epochOf(sessionId);
     if (session === undefined || epoch === undefined) return Promise.reject(moved());
-    return this.#call(machineId, {
+    return askMachine(this.#options.calls, machineId, {
       kind: "request",
       session: infoOf(session),
       epoch,
@@ -177,14 +148,15 @@ export class PlayerPlaces {
       const machineId = machines.get(guildId);
       const isHere = machineId === membership.self?.id || before?.hasGuild(guildId) === true;
       const place = newPlace(guildId, { machineId, region });
-      if (!isHere && machineId !== undefined && this.#isPeer(machineId)) elsewhere.push(place);
-      else if (!isHere && !isV3 && this.#chooseOther(place)) moving.push(place);
+      if (!isHere && machineId !== undefined && this.#placed.isPeer(machineId)) elsewhere.push(place);
+      else if (!isHere && !isV3 && this.#moves.chooseOther(place)) moving.push(place);
       else if (machineId !== undefined) here.push({ ...place, machineId: undefined });
     }
     const others = new Set([...elsewhere, ...moving].map(({ guildId }) => guildId));
-    const isLeft = (machineId: string): boolean => machineId !== membership.self?.id && !this.#isPeer(machineId);
+    const isLeft = (machineId: string): boolean => machineId !== membership.self?.id && !this.#placed.isPeer(machineId);
     const dead = [...relayed].flatMap(([machineId, messages]) => (isLeft(machineId) ? messages : []));
-    this.#openings.set(sessionId, { elsewhere, moving, here, relayed: dead });
+    const relaying = [...relayed.keys()].filter((machineId) => this.#placed.isPeer(machineId));
+    this.#openings.set(sessionId, { elsewhere, moving, here, relayed: dead, relaying });
     return records.filter((record) => {
       const guildId = guildOf(record);
       return !/^(?:place|relay)\//.test(record.key) && (guildId === undefined || !others.has(guildId));
@@ -196,15 +168,13 @@ export class PlayerPlaces {
     const opening = this.#openings.get(session.id);
     this.#openings.delete(session.id);
     if (opening === undefined) return;
-    const { elsewhere, moving, here, relayed } = opening;
-    const placed = this.#placedOf(session);
+    const { elsewhere, moving, here, relayed, relaying } = opening;
+    const placed = this.#placed.of(session);
+    for (const machineId of relaying) placed.others.add(machineId);
     for (const place of [...elsewhere, ...moving, ...here]) placed.places.set(place.guildId, place);
-    void this.#takeLeft(placed, relayed);
-    for (const machineId of this.machinesOf(session.id)) {
-      const places = elsewhere.filter((place) => place.machineId === machineId);
-      if (places.length > 0) this.#change(places, () => this.#ensure(placed, places));
-    }
-    if (moving.length > 0) this.#change(moving, () => this.#move(placed, moving));
+    void this.#moves.takeLeft(placed, relayed);
+    this.#moves.ensureAll(placed, elsewhere);
+    if (moving.length > 0) this.#moves.start(placed, moving, { isChosen: true });
   }
 
   /**
@@ -214,11 +184,15 @@ export class PlayerPlaces {
   async giving(session: Session): Promise<void> {
     const { self } = this.#options.membership;
     if (self === undefined) throw away("this machine is not part of it");
-    const placed = this.#placedOf(session);
+    const placed = this.#placed.of(session);
     await Promise.all(Array.from(placed.places.values(), ({ changing }) => changing));
-    const guildIds = new Set([...session.players.keys(), ...Array.from(session.kept.list(), ({ guildId }) => guildId)]);
+    const making = [...placed.places.values()].filter(
+      ({ machineId, holdCount }) => machineId === undefined && holdCount > 0,
+    );
+    const used = [...session.players.values(), ...session.kept.list(), ...making];
+    const guildIds = new Set(used.map(({ guildId }) => guildId));
     const changes = [...guildIds].map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
-    for (const guildId of guildIds) this.#placeOf(placed, guildId).revision = undefined;
+    for (const guildId of guildIds) this.#placed.placeOf(placed, guildId).revision = undefined;
     await this.#records.write(session.id, changes);
   }
 
@@ -234,7 +208,7 @@ export class PlayerPlaces {
     if (epoch === undefined) return;
     for (const machineId of this.machinesOf(sessionId)) {
       // They send it themselves within some seconds.
-      this.#call(machineId, { kind: "sendUpdates", sessionId, epoch }).catch(() => undefined);
+      askMachine(this.#options.calls, machineId, { kind: "sendUpdates", sessionId, epoch }).catch(() => undefined);
     }
   }
 
@@ -256,8 +230,12 @@ export class PlayerPlaces {
     let left = machineIds;
     for (let delayMs = RETRY_MS_MIN; life === this.#life; delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
       try {
-        left = left.filter((machineId) => this.#isPeer(machineId));
-        await Promise.all(left.map((machineId) => this.#call(machineId, { kind: "end", sessionId, epoch: epoch() })));
+        left = left.filter((machineId) => this.#placed.isPeer(machineId));
+        await Promise.all(
+          left.map((machineId) =>
+            askMachine(this.#options.calls, machineId, { kind: "end", sessionId, epoch: epoch() }),
+          ),
+        );
         // What those have left that have died: their writes are over.
         await state.flushed();
         if (!state.isStoring) throw away("the end of a session cannot be stored");
@@ -275,24 +253,21 @@ export class PlayerPlaces {
 
   /** Machines have come or gone: players of those that have died get another one. */
   onMachines(): void {
-    for (const placed of this.#placed.values()) {
-      if (this.#revivingCount >= REVIVING_MAX) return;
-      if (!placed.isReviving && this.#orphans(placed).length > 0) void this.#revive(placed);
-    }
+    for (const placed of this.#placed.all) this.#moves.followDeaths(placed);
   }
 
   // Holds
 
   async #hold(session: Session, guildId: string, { isMaking, region }: HoldOptions): Promise<PlayerHold> {
     const { clock } = this.#options;
-    const placed = this.#placedOf(session);
+    const placed = this.#placed.of(session);
     const endMs = clock.now() + HOLD_MS_MAX;
-    let place = this.#placeOf(placed, guildId);
-    while (place.changing !== undefined) {
-      await Promise.race([place.changing, pause(clock, HOLD_MS_MAX)]);
+    let place = this.#placed.placeOf(placed, guildId);
+    for (let busy = busyOf(place); busy !== undefined; busy = busyOf(place)) {
+      await Promise.race([busy, pause(clock, HOLD_MS_MAX)]);
       if (this.#placed.get(session.id) !== placed || this.#options.sessions.own(session.id) !== session) throw moved();
       if (clock.now() >= endMs) throw away("the player is moving to another machine");
-      place = this.#placeOf(placed, guildId);
+      place = this.#placed.placeOf(placed, guildId);
     }
     place.holdCount++;
     place.region = region ?? place.region;
@@ -323,11 +298,12 @@ export class PlayerPlaces {
       return;
     }
     let failure: unknown;
-    this.#change([place], async () => {
+    this.#placed.change([place], async () => {
       try {
         const [revision] = await this.#records.write(session.id, [{ ...place, machineId }]);
         place.revision = revision;
         place.machineId = machineId;
+        placed.others.add(machineId);
       } catch (error) {
         failure = error;
         place.revision = undefined;
@@ -347,7 +323,13 @@ export class PlayerPlaces {
     place.isChosenHere = false;
     if (place.machineId === undefined) {
       if (place.revision === 0) placed.places.delete(place.guildId);
-    } else if (place.mayBeGone) this.#change([place], () => this.#check(placed, place));
+    } else this.#checkIfGone(placed, place);
+  }
+
+  /** Not before its machine has it, which has nothing until then. */
+  #checkIfGone(placed: Placed, place: Place): void {
+    if (place.mayBeGone && place.holdCount === 0 && place.ensuring === undefined)
+      this.#placed.change([place], () => this.#check(placed, place));
   }
 
   /** Forgets a place where nothing is any more. */
@@ -356,10 +338,16 @@ export class PlayerPlaces {
     const { id: sessionId } = placed.session;
     const { guildId } = place;
     const epoch = epochOf(sessionId);
-    const isMeant = this.#isCurrent(placed) && placed.places.get(guildId) === place && place.machineId !== undefined;
-    if (epoch === undefined || !isMeant || place.holdCount > 0) return;
+    const isMeant =
+      this.#placed.isCurrent(placed) && placed.places.get(guildId) === place && place.machineId !== undefined;
+    if (epoch === undefined || !isMeant || place.holdCount > 0 || place.ensuring !== undefined) return;
     try {
-      const text = await this.#call(place.machineId ?? "", { kind: "holds", sessionId, epoch, guildId });
+      const text = await askMachine(this.#options.calls, place.machineId ?? "", {
+        kind: "holds",
+        sessionId,
+        epoch,
+        guildId,
+      });
       const { holds } = holdsAnswer.parse(JSON.parse(text));
       place.mayBeGone = false;
       if (!holds) await this.#remove(placed, place);
@@ -374,131 +362,6 @@ export class PlayerPlaces {
     if (placed.places.get(place.guildId) === place) placed.places.delete(place.guildId);
   }
 
-  // Machines that are dead, and sessions that have come here
-
-  #orphans(placed: Placed): readonly Place[] {
-    return [...placed.places.values()].filter(
-      ({ machineId, changing }) => changing === undefined && machineId !== undefined && !this.#isPeer(machineId),
-    );
-  }
-
-  async #revive(placed: Placed): Promise<void> {
-    placed.isReviving = true;
-    this.#revivingCount++;
-    try {
-      for (let orphans = this.#orphans(placed); orphans.length > 0; orphans = this.#orphans(placed)) {
-        if (!this.#isCurrent(placed)) break;
-        for (const place of orphans) this.#chooseOther(place);
-        const places = orphans;
-        await this.#change(places, () => this.#move(placed, places));
-      }
-    } finally {
-      placed.isReviving = false;
-      this.#revivingCount--;
-      this.onMachines();
-    }
-  }
-
-  /** Chooses a machine; false: this one. */
-  #chooseOther(place: Place): boolean {
-    const { choose, membership } = this.#options;
-    // Without any, they are kept here, silent or not.
-    const chosen = choose({ region: place.region }) ?? membership.self?.id;
-    place.machineId = chosen === membership.self?.id ? undefined : chosen;
-    return place.machineId !== undefined;
-  }
-
-  /** Brings players to the machines that were chosen for them. Goes on until that is done, or cannot be any more. */
-  async #move(placed: Placed, places: readonly Place[]): Promise<void> {
-    const { session } = placed;
-    const { membership, store, state, logger } = this.#options;
-    for (let delayMs = RETRY_MS_MIN; this.#isCurrent(placed); delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
-      try {
-        const self = membership.self?.id;
-        const changes = places.map((place) => ({ ...place, machineId: place.machineId ?? self }));
-        const revisions = await this.#records.write(session.id, changes);
-        for (const [index, place] of places.entries()) place.revision = revisions[index];
-        const [last] = places.slice(-1);
-        const atLeast = { key: recordKey.place(session.id, last?.guildId ?? ""), revision: last?.revision ?? 0 };
-        const records = await store.readSession(session.id, atLeast);
-        if (!this.#isCurrent(placed)) return;
-        const here = new Set(places.filter(({ machineId }) => machineId === undefined).map(({ guildId }) => guildId));
-        void this.#takeLeft(placed, this.#leftIn(records));
-        if (here.size > 0)
-          state.adoptPlayers(
-            session,
-            records.filter((record) => here.has(guildOf(record) ?? "")),
-          );
-        const others = places.filter(({ machineId }) => machineId !== undefined);
-        await Promise.all(
-          [...new Set(others.map(({ machineId }) => machineId))].map((machineId) =>
-            this.#ensure(
-              placed,
-              others.filter((place) => place.machineId === machineId),
-              atLeast,
-            ),
-          ),
-        );
-        logger.info("cluster: players of a session go on at other machines: theirs has died", {
-          ...{ sessionId: session.id, players: places.length, here: here.size },
-        });
-        return;
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error;
-        for (const place of places) place.revision = undefined;
-        logger.debug("cluster: players could not be moved yet", { sessionId: session.id, error });
-        await pause(this.#options.clock, delayMs);
-      }
-    }
-  }
-
-  /** Until their machine says that it has them, or has died. */
-  async #ensure(placed: Placed, places: readonly Place[], atLeast?: BucketGuard): Promise<void> {
-    const { session } = placed;
-    const { epochOf, logger, clock } = this.#options;
-    const [{ machineId = "" } = {}] = places;
-    for (let delayMs = RETRY_MS_MIN; this.#isCurrent(placed); delayMs = Math.min(2 * delayMs, RETRY_MS_MAX)) {
-      const epoch = epochOf(session.id);
-      if (epoch === undefined || !this.#isPeer(machineId)) return;
-      const guildIds = places.map(({ guildId }) => guildId);
-      try {
-        const ensure = {
-          kind: "ensure",
-          session: infoOf(session),
-          epoch,
-          guildIds,
-          ...(atLeast && { atLeast }),
-        } as const;
-        const { missing } = ensureAnswer.parse(JSON.parse(await this.#call(machineId, ensure)));
-        for (const place of places) if (missing.includes(place.guildId)) await this.#remove(placed, place);
-        return;
-      } catch (error) {
-        logger.debug("cluster: a machine could not be asked for its players yet", { sessionId: session.id, error });
-        await pause(clock, delayMs);
-      }
-    }
-  }
-
-  #leftIn(records: readonly StateRecord[]): readonly StoredRelay[] {
-    const { self } = this.#options.membership;
-    const { relayed } = readPlaces(records.filter(({ key }) => key.startsWith("relay/")));
-    return [...relayed].flatMap(([id, messages]) => (id === self?.id || this.#isPeer(id) ? [] : messages));
-  }
-
-  /** Takes what machines have left that are dead, and removes it from the records once it is stored with the session. */
-  async #takeLeft(placed: Placed, messages: readonly StoredRelay[]): Promise<void> {
-    const { state, clock } = this.#options;
-    for (const message of messages) placed.session.receive(message);
-    while (messages.length > 0 && this.#isCurrent(placed)) {
-      await state.flushed();
-      if (state.isStoring && this.#isCurrent(placed)) {
-        for (const { key } of messages) state.write(key, undefined);
-        return;
-      }
-      await pause(clock, RETRY_MS_MAX);
-    }
-  }
-
   // Messages of players that are elsewhere
 
   async #receive(text: string, from: string): Promise<string> {
@@ -507,7 +370,8 @@ export class PlayerPlaces {
     const session = sessions.own(sessionId);
     const life = this.#life;
     let answer: z.input<typeof messagesAnswer> = { kind: "elsewhere" };
-    if (session !== undefined && epochOf(sessionId) !== undefined && this.#isPeer(from)) {
+    if (session !== undefined && epochOf(sessionId) !== undefined && this.#placed.isPeer(from)) {
+      this.#placed.of(session).others.add(from);
       for (const message of messages) session.receive({ ...message, machineId: from });
       await state.written();
       // Otherwise the other machine keeps them: they come again, and are known then.
@@ -524,78 +388,20 @@ export class PlayerPlaces {
     return sessions.get(id) === undefined && epochOf(id) === undefined;
   }
 
-  #elsewhere(sessionId: string): readonly Place[] {
-    const places = this.#placed.get(sessionId)?.places.values() ?? [];
-    return [...places].filter(({ machineId }) => machineId !== undefined);
-  }
-
-  #isPeer(machineId: string): boolean {
-    const { membership } = this.#options;
-    return machineId !== membership.self?.id && membership.isAlive(machineId);
-  }
-
   /** @throws NodeError "cluster-away" */
   #choose({ region }: Place): string {
-    const chosen = this.#options.choose({ region });
+    const { choose, membership } = this.#options;
+    // One that takes no more players says so by itself.
+    const own = membership.self?.roles.includes("audio") ? membership.self.id : undefined;
+    const chosen = choose({ region }) ?? own;
     if (chosen === undefined) throw away("none of them plays audio (tonearm.cluster.roles)");
     return chosen;
   }
-
-  #placedOf(session: Session): Placed {
-    const known = this.#placed.get(session.id);
-    if (known?.session === session) return known;
-    const placed: Placed = { session, places: new Map(), isReviving: false };
-    this.#placed.set(session.id, placed);
-    return placed;
-  }
-
-  #placeOf({ places }: Placed, guildId: string): Place {
-    const place = places.get(guildId) ?? newPlace(guildId, { revision: 0 });
-    places.set(guildId, place);
-    return place;
-  }
-
-  #isCurrent(placed: Placed): boolean {
-    return this.#placed.get(placed.session.id) === placed;
-  }
-
-  /** What comes for these waits until `work` is done, which begins at once, or after what changes them already. */
-  #change(places: readonly Place[], work: () => Promise<void>): Promise<void> {
-    const before = places.flatMap(({ changing }) => changing ?? []);
-    const changing = (before.length === 0 ? work() : Promise.all(before).then(work))
-      .catch((error: unknown) => {
-        const isExpected = error instanceof NodeError && error.fault !== "ourselves";
-        this.#options.logger[isExpected ? "debug" : "error"]("cluster: a player could not be placed", { error });
-      })
-      .finally(() => {
-        for (const place of places) if (place.changing === changing) place.changing = undefined;
-        // It may have died meanwhile.
-        if (places.some(({ machineId }) => machineId !== undefined && !this.#isPeer(machineId))) this.onMachines();
-      });
-    for (const place of places) place.changing = changing;
-    return changing;
-  }
-
-  #call(machineId: string, call: PlayerCall): Promise<string> {
-    return this.#options.call(machineId, PLAYERS, JSON.stringify(call));
-  }
 }
 
-function newPlace(
-  guildId: string,
-  { machineId, revision, region }: Partial<Pick<Place, "machineId" | "revision" | "region">>,
-): Place {
-  return {
-    ...{ guildId, machineId, revision, region },
-    isChosenHere: false,
-    holdCount: 0,
-    mayBeGone: false,
-    changing: undefined,
-  };
-}
-
-function infoOf({ id, userId, clientName, owner, account }: Session): RemoteSessionInfo {
-  return { id, userId, clientName: clientName ?? null, owner: owner ?? null, account };
+/** What a request waits for. */
+function busyOf({ changing, ensuring }: Place): Promise<void> | undefined {
+  return changing ?? ensuring;
 }
 
 function moved(): NodeError {

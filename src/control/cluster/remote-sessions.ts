@@ -31,12 +31,12 @@ const READS_MAX = 64;
 
 interface RemoteSessionsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession" | "forget">;
+  readonly store: Pick<ClusterStore, "readSession">;
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<Membership, "self" | "guard" | "isAlive" | "isNatsAway" | "status" | "onFenced">;
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget">;
   readonly sessions: Pick<Sessions, "get" | "own" | "openRemote" | "isClosed">;
-  readonly state: Pick<NodeState, "adoptPlayers" | "releasePlayers" | "forget" | "flushed" | "isStoring">;
+  readonly state: Pick<NodeState, "adoptPlayers" | "flushed" | "isStoring">;
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -159,9 +159,6 @@ export class RemoteSessions {
       case "end":
         await this.#endFor(call);
         return "";
-      case "release":
-        await this.#release(call);
-        return "";
     }
   }
 
@@ -258,18 +255,6 @@ export class RemoteSessions {
     directory.forget(sessionId, epoch);
     await Promise.all([session?.playersGone(), state.flushed()]);
     if (!state.isStoring) throw away("the end of a session cannot be stored");
-  }
-
-  /** @throws NodeError "cluster-away" when they have ended here, and what was last of them could not be stored */
-  async #release({ sessionId, guildIds }: Extract<PlayerCall, { kind: "release" }>): Promise<void> {
-    const { sessions, state, store } = this.#options;
-    const session = sessions.get(sessionId);
-    if (session === undefined) return;
-    const keys = state.releasePlayers(session, guildIds);
-    await Promise.all([...guildIds.map((guildId) => session.releasePlayer(guildId)), state.flushed()]);
-    if (!state.isStoring) throw away("where players were could not be stored");
-    state.forget(keys);
-    store.forget(keys);
   }
 
   #checkLater(): void {

@@ -11,6 +11,7 @@ import type { MessageRelay } from "../sessions/message-relay.ts";
 import { type QueuedMessage, ResumeQueue } from "../sessions/resume-queue.ts";
 import type { Session } from "../sessions/session.ts";
 import { MESSAGES, messagesAnswer } from "./player-calls.ts";
+import { RETRY_MS_MAX, RETRY_MS_MIN } from "./retry-times.ts";
 import type { SessionDirectory } from "./session-directory.ts";
 
 /** Of one call. */
@@ -18,9 +19,6 @@ const BATCH_COUNT_MAX = 200;
 const BATCH_SIZE_MAX_BYTES = 256 * 1024;
 /** The other machine answers when it has stored them. */
 const CALL_TIMEOUT_MS = 5000;
-/** The wait after a failure, doubled with each. */
-const RETRY_MS_MIN = 100;
-const RETRY_MS_MAX = 2000;
 /** Messages that may be dropped do not join more than these. */
 const DROPPABLE_BEHIND_MAX = 1000;
 

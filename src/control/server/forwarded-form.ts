@@ -1,5 +1,5 @@
 // The form in which machines of a cluster pass requests on, and answer them: a line of JSON, then the body as it is.
-// What comes from another machine is checked here. Main thread; for forwarded-requests.ts.
+// What comes from another machine is checked here. Main thread; for request-passing.ts.
 
 import { z } from "zod";
 import { NodeError } from "../../errors.ts";

@@ -2,6 +2,7 @@
 // carries the request out, and this one answers. A list of all players is put together of the lists of all machines that
 // have some. Both sides are here. Main thread; one for the REST server.
 
+import { setMaxListeners } from "node:events";
 import { NodeError } from "../../errors.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { accountFor } from "../access/account.ts";
@@ -95,6 +96,8 @@ export class PlacedRequests {
   /** All of the list, or none of it. */
   async #list(call: RouteCall, sessionId: string, machines: readonly string[]): Promise<MadeAnswer> {
     const { calls, context, passing } = this.#options;
+    // Each machine listens: Node.js would take more than ten for a leak.
+    setMaxListeners(0, call.signal);
     const passed: Passed = { call, text: passedText(call), about: { sessionId, guildId: undefined } };
     const answers = await Promise.all([
       calls.carryOut(call),

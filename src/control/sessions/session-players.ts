@@ -43,16 +43,12 @@ export class SessionPlayers {
   readonly #players = new Map<string, SessionPlayer>();
   /** Players being destroyed: their guild gets a new one only afterwards. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** Guilds whose player goes on elsewhere: nobody hears of its end here. */
-  readonly #silent = new Set<string>();
   #endings: Promise<void> = Promise.resolve();
   #isEnded = false;
 
   constructor(options: SessionPlayersOptions) {
     this.#options = options;
-    this.kept = new KeptValues(options.memory.stored, (guildId, plugin) => {
-      if (!this.#silent.has(guildId)) options.onKept(guildId, plugin);
-    });
+    this.kept = new KeptValues(options.memory.stored, options.onKept);
   }
 
   /** All of them, including those being destroyed. */
@@ -110,28 +106,11 @@ export class SessionPlayers {
   }
 
   /**
-   * Ends a guild's player, if there is one, and drops what is kept for it, without a word to the client: it goes on
-   * elsewhere, as it is stored. Resolves when it has ended.
-   */
-  async release(guildId: string): Promise<void> {
-    this.#silent.add(guildId);
-    const player = this.#players.get(guildId);
-    this.#players.delete(guildId);
-    this.kept.drop(guildId);
-    const leaving = (player === undefined ? Promise.resolve() : this.#destroy(player)).finally(() => {
-      this.#leaving.delete(guildId);
-      this.#options.onEvent?.({ type: "playerDestroyed", sessionId: this.#options.sessionId, guildId });
-      this.#silent.delete(guildId);
-    });
-    this.#leaving.set(guildId, leaving);
-    return leaving;
-  }
-
-  /**
    * Makes a player of an earlier process, or of another machine, again. It is silent until its `begin`, and nothing is
-   * sent to the client. Throws `memory-exhausted`, and there is no such player.
+   * sent to the client. Throws `memory-exhausted` or `player-destroyed`, and there is no such player.
    */
   restore(guildId: string, snapshot: PlayerIntent): SessionPlayer {
+    this.#refuseEnded();
     const player = this.#new(guildId, { isHeld: true });
     try {
       player.restore(snapshot);
@@ -173,7 +152,7 @@ export class SessionPlayers {
   }
 
   #create(guildId: string): SessionPlayer {
-    if (this.#isEnded) throw new NodeError("player-destroyed", "the session has ended");
+    this.#refuseEnded();
     if (this.count >= PLAYERS_MAX) {
       throw new NodeError("players-exhausted", `a session can have ${PLAYERS_MAX} players: destroy some of them first`);
     }
@@ -184,19 +163,16 @@ export class SessionPlayers {
     return player;
   }
 
+  #refuseEnded(): void {
+    if (this.#isEnded) throw new NodeError("player-destroyed", "the session has ended");
+  }
+
   #new(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
     const { sessionId, userId, account, sink, memory, onChanged, createPlayer } = this.#options;
     return createPlayer({
-      ...{ guildId, userId, sessionId, account, isHeld },
-      sink: {
-        send: (message) => {
-          if (!this.#silent.has(guildId)) sink.send(message);
-        },
-      },
+      ...{ guildId, userId, sessionId, account, sink, isHeld },
       memory: memory.stored,
-      onChanged: () => {
-        if (this.#players.has(guildId)) onChanged(guildId);
-      },
+      onChanged: () => onChanged(guildId),
     });
   }
 

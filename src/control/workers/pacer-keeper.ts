@@ -25,6 +25,8 @@ export interface PacedWorker {
 interface PacerKeeperOptions {
   /** The module that runs in the thread. */
   readonly entry: URL;
+  /** Of the LeaseEnd that it obeys. Undefined: the node is in no cluster. */
+  readonly leaseEndMemory: SharedArrayBuffer | undefined;
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -73,13 +75,13 @@ export class PacerKeeper {
 
   get #thread(): RunningPacer {
     if (this.#running !== undefined) return this.#running;
-    const { entry, threads, clock, logger } = this.#options;
+    const { entry, leaseEndMemory, threads, clock, logger } = this.#options;
     const wakeUpMemory = new SharedArrayBuffer(WAKE_UP_FLAG_BYTES);
     const thread = new WatchedThread({
       name: "pacer",
       title: "the pacer",
       entry,
-      start: { wakeUpMemory },
+      start: { wakeUpMemory, leaseEndMemory },
       threads,
       clock,
       logger,

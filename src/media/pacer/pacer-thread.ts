@@ -3,6 +3,8 @@
 // fire late on a busy machine; a wait in shared memory ends on time. Pacer thread.
 
 import type { MessagePort } from "node:worker_threads";
+import { LeaseEnd } from "../../bridge/lease-end.ts";
+import type { PacerStart } from "../../bridge/pacer-start.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { sharedTimeOffsetMs } from "../../lib/shared-time.ts";
 import { systemSockets } from "../../network/sockets.ts";
@@ -19,12 +21,14 @@ const JOINING_SLICE_MS_MAX = 1;
 export class PacerThread {
   readonly #wakeUpFlag: WakeUpFlag;
   readonly #offsetMs = sharedTimeOffsetMs();
-  readonly #pacer = new Pacer({ clock: systemClock, sockets: systemSockets, offsetMs: this.#offsetMs });
+  readonly #pacer: Pacer;
   #isRunning = false;
   /** Number of wake-up messages sent before messages were last read. */
   #seenCalls = 0;
 
-  constructor(wakeUpMemory: SharedArrayBuffer) {
+  constructor({ wakeUpMemory, leaseEndMemory }: Pick<PacerStart, "wakeUpMemory" | "leaseEndMemory">) {
+    const leaseEnd = leaseEndMemory && new LeaseEnd(leaseEndMemory);
+    this.#pacer = new Pacer({ clock: systemClock, sockets: systemSockets, offsetMs: this.#offsetMs, leaseEnd });
     this.#wakeUpFlag = new WakeUpFlag(wakeUpMemory);
     this.#wakeUpFlag.sleep(this.#wakeUpFlag.signals);
   }

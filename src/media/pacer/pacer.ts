@@ -3,6 +3,7 @@
 // (local-pacer.ts). Pacer thread.
 
 import { LATENESS_HISTOGRAM } from "../../bridge/audio-metrics.ts";
+import type { LeaseEnd } from "../../bridge/lease-end.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
 import type { Sockets } from "../../network/sockets.ts";
@@ -30,6 +31,8 @@ interface PacerOptions {
   readonly sockets: Sockets;
   /** Added to the clock, gives the clock of the deadlines. */
   readonly offsetMs: number;
+  /** Until when anything may be sent. Undefined: the node is in no cluster. */
+  readonly leaseEnd?: LeaseEnd | undefined;
 }
 
 /** The pacer's interface for one worker. */
@@ -109,11 +112,13 @@ export class Pacer {
   }
 
   #open(worker: ConnectedWorker, open: OpenRtpSender): void {
-    const { clock, sockets } = this.#options;
+    const { clock, sockets, offsetMs, leaseEnd } = this.#options;
     const { rtpSenderId } = open;
+    const life = leaseEnd?.life ?? 0;
+    const maySend = (): boolean => leaseEnd === undefined || leaseEnd.isBefore(clock.now() + offsetMs, life);
     let rtpSender: RtpSender;
     try {
-      rtpSender = new RtpSender({ open, socket: sockets.createUdp(), clock, send: worker.send });
+      rtpSender = new RtpSender({ open, socket: sockets.createUdp(), clock, maySend, send: worker.send });
     } catch (error) {
       worker.send({ type: "unreachable", rtpSenderId, reason: reasonOf(error) });
       return;

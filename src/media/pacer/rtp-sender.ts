@@ -12,6 +12,8 @@ import { UdpSocket } from "./udp-socket.ts";
 
 /** A busy system may read a packet late; by then a late pacer may have sent this many more in a row. */
 const PACKETS_IN_FLIGHT = RING_FRAMES;
+/** Audio that is later than that, as after a stop of the process, is no use to a listener. */
+const LATE_MS_MAX = 1000;
 const SLOT_BYTES = Math.ceil(PACKET_BYTES_MAX / 16) * 16;
 
 interface RtpSenderOptions {
@@ -19,6 +21,8 @@ interface RtpSenderOptions {
   /** Not connected yet; closed with the RTP sender. */
   readonly socket: DatagramSocket;
   readonly clock: Clock;
+  /** Asked before each packet with audio; false: it is dropped. */
+  readonly maySend: () => boolean;
   /** Reports to the worker that opened it. */
   readonly send: (event: PacerEvent) => void;
 }
@@ -95,7 +99,10 @@ export class RtpSender {
     return this.#sealer === undefined ? Number.POSITIVE_INFINITY : this.#ring.dueMs;
   }
 
-  /** Sends the oldest frame if it is due and returns its deadline. Undefined: it was revoked or lost. */
+  /**
+   * Sends the oldest frame if it is due, or drops it if it is too late, and returns its deadline. Undefined: it was
+   * revoked or lost, or may not be sent.
+   */
   sendNext(nowMs: number): number | undefined {
     const frame = this.#ring.take();
     if (frame === undefined) return undefined;
@@ -105,14 +112,14 @@ export class RtpSender {
       this.#ring.putBack();
       return undefined;
     }
-    let hasLeft = false;
+    let isDone = nowMs - dueMs > LATE_MS_MAX;
     try {
-      hasLeft = this.#send(frame, dueMs);
+      isDone ||= this.#send(frame, dueMs);
     } catch (error) {
       this.#die(error);
     }
     this.#ring.release();
-    return hasLeft ? dueMs : undefined;
+    return isDone ? dueMs : undefined;
   }
 
   /** Closes for good; frames still in the ring are not sent. May be called more than once. */
@@ -136,6 +143,8 @@ export class RtpSender {
       this.#die(new Error("the packet counter is used up"));
       return false;
     }
+    // As late as possible: the process may stand still at any line.
+    if (!this.#options.maySend()) return false;
     this.#udp.send(packet.subarray(0, sizeBytes));
     return true;
   }

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isNatsMissing, natsTitle } from "../../support/nats-server.ts";
-import { TestCluster } from "../../support/test-cluster.ts";
+import { TestCluster, type TestClusterOptions } from "../../support/test-cluster.ts";
 import { BoundClient } from "./bound-client.ts";
 import type { RealClient } from "./client-driver.ts";
 import { makeLongTone, PlayingBot } from "./restart-story.ts";
@@ -14,15 +14,21 @@ const READY_TIMEOUT_MS = 20_000;
 /** How long two connections may seem to send at once: the test's process reads one socket after the other. */
 const OVERLAP_MS_MAX = 40;
 
-/** Tests of all these clients; `create` of a client is first called in the hooks. */
-export function describeCluster(clients: readonly ClusteredClient[]): void {
+/**
+ * Tests of all these clients; `create` of a client is first called in the hooks. `roles`: of the machines, of which the
+ * first two have clients. Default: two with all roles.
+ */
+export function describeCluster(
+  clients: readonly ClusteredClient[],
+  { roles }: Pick<TestClusterOptions, "roles"> = {},
+): void {
   const ends = ["SIGKILL", "SIGTERM"] as const;
   describe.skipIf(isNatsMissing).each(ends)(natsTitle("the machine of the clients is ended by %s"), (signal) => {
     let cluster: TestCluster;
     const bots = new Map<string, PlayingBot>();
 
     beforeAll(async () => {
-      cluster = await TestCluster.start({ files: { "song.wav": makeLongTone() } });
+      cluster = await TestCluster.start({ files: { "song.wav": makeLongTone() }, ...(roles && { roles }) });
       cluster.balancer.only(cluster.first);
       const bound = await Promise.all(clients.map((client) => connected(cluster, client)));
       cluster.balancer.only(cluster.second);

@@ -7,7 +7,9 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { seededRandom } from "../../../lab/seeded-random.ts";
 import { Heartbeat } from "../../../src/bridge/heartbeat.ts";
+import { LeaseEnd } from "../../../src/bridge/lease-end.ts";
 import { type PacerStart, type ThreadMessage, WAKE_UP_FLAG_BYTES } from "../../../src/bridge/pacer-start.ts";
+import { sharedTimeOffsetMs } from "../../../src/lib/shared-time.ts";
 import { FrameRingWriter } from "../../../src/media/pacer/frame-ring.ts";
 import { PacerLink } from "../../../src/media/pacer/pacer-link.ts";
 import { RemotePacer } from "../../../src/media/pacer/remote-pacer.ts";
@@ -27,6 +29,7 @@ const STUCK_MS = 20_000;
 interface PacerOfTest {
   readonly thread: Worker;
   readonly wakeUpMemory: SharedArrayBuffer;
+  readonly leaseEnd: LeaseEnd;
   readonly messages: ThreadMessage[];
 }
 
@@ -36,12 +39,15 @@ const open: { close(): unknown }[] = [];
 beforeAll(async () => {
   await prepareEncryption();
   const wakeUpMemory = new SharedArrayBuffer(WAKE_UP_FLAG_BYTES);
-  const workerData: PacerStart = { heartbeatMemory: Heartbeat.allocate(), wakeUpMemory };
+  const heartbeatMemory = Heartbeat.allocate();
+  const leaseEnd = new LeaseEnd();
+  leaseEnd.extend(Number.POSITIVE_INFINITY);
+  const workerData: PacerStart = { heartbeatMemory, wakeUpMemory, leaseEndMemory: leaseEnd.memory };
   const thread = new Worker(PACER_ENTRY, { workerData });
   const messages: ThreadMessage[] = [];
   thread.on("message", (message: ThreadMessage) => messages.push(message));
   await until(() => messages.some(({ type }) => type === "ready"));
-  pacer = { thread, wakeUpMemory, messages };
+  pacer = { thread, wakeUpMemory, leaseEnd, messages };
 });
 
 afterEach(() => {
@@ -205,6 +211,18 @@ describe("a finished frame", () => {
     expect(frames.map(({ sequence }) => sequence)).toEqual(sequencesFrom(expected.length));
     expect(revokedCount).toBeGreaterThan(100);
     expect(expected.length).toBeGreaterThan(100);
+  });
+
+  test("a finished frame is dropped past the end of the machine's lease, by the clock that all threads share", async () => {
+    const { path, received, send } = await openSender();
+    const nowMs = (): number => performance.now() + sharedTimeOffsetMs();
+    pacer.leaseEnd.extend(nowMs());
+    send(1, performance.now());
+    await until(() => path.ring.isEmpty);
+    pacer.leaseEnd.extend(nowMs() + 3_600_000);
+    send(2, performance.now());
+    await until(() => received().length > 0);
+    expect(received().map(({ number }) => number)).toEqual([2]);
   });
 
   test("a finished frame is still sent when its worker has ended", async () => {

@@ -186,6 +186,22 @@ describe("the lease", () => {
     expect(a.bucket.writeCount).toBe(2);
   });
 
+  test("a machine that stands still may send sound until its lease ends, with its main thread or without", async () => {
+    const a = bench.create("a");
+    expect(a.maySend()).toBe(false);
+    await bench.pass(2000);
+    const { maySend } = a;
+    a.clock.pause();
+    await bench.pass(LEASE_MS - STEP_MS);
+    expect(maySend()).toBe(true);
+    await bench.pass(STEP_MS);
+    expect(maySend()).toBe(false);
+    a.clock.resume();
+    await bench.pass(1000);
+    // What is begun under the next id may be sent.
+    expect([maySend(), a.maySend()]).toEqual([false, true]);
+  });
+
   test("a machine whose records others have removed is lost as soon as it sees that", async () => {
     const a = bench.create("a");
     await bench.pass(1000);
@@ -228,6 +244,7 @@ describe("NATS away for all", () => {
       expect(membership.holdsLease).toBe(true);
       expect(membership.status).toMatchObject({ kind: "away" });
     }
+    expect(machines.map(({ maySend }) => maySend())).toEqual([true, true, true]);
     nats.comeBack();
     await bench.pass(60_000);
     for (const { membership, lost } of machines) {
@@ -275,7 +292,7 @@ describe("NATS away for all", () => {
     nats.goAway();
     // The lease has ended.
     await bench.pass(1700);
-    expect(a.lost).toEqual([]);
+    expect([a.lost, a.maySend()]).toEqual([[], true]);
     expect(a.membership.isNatsAway).toBe(false);
     nats.comeBack();
     await bench.pass(GRACE_MS - 150);
@@ -290,7 +307,7 @@ describe("leaving", () => {
     await bench.pass(5000);
     const id = idOf(a);
     const left = a.membership.leave();
-    expect(a.membership.holdsLease).toBe(false);
+    expect([a.membership.holdsLease, a.maySend()]).toEqual([false, false]);
     await bench.pass(0);
     await left;
     expect(b.membership.isAlive(id)).toBe(false);

@@ -95,7 +95,7 @@ describe("a new player", () => {
   });
 
   test("is refused where no machine plays audio", async () => {
-    const a = await gatewayTo("a", { current: undefined });
+    const a = await new TestMachine(world, "a", { roles: ["gateway"], choose: () => undefined }).start();
     const session = await lasting(a);
 
     await expect(update(a, session)).rejects.toMatchObject({ code: "cluster-away" });

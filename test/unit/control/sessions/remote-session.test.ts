@@ -209,28 +209,3 @@ describe("messages of other machines", () => {
     expect(socket.said).toEqual([4, 5]);
   });
 });
-
-describe("a player that is released", () => {
-  test("ends without a word, and the guild gets another one", async () => {
-    const socket = new FakeSocket();
-    const session = sessions.open(socket, CLIENT);
-    const player = await addPlayer(session);
-    session.kept.set("7", "plugin", "1");
-    let end = (): void => undefined;
-    player.goodbye = new Promise((resolve) => {
-      end = resolve;
-    });
-
-    const released = session.releasePlayer("7");
-    player.say(1);
-    const next = session.updatePlayer("7", EMPTY_UPDATE, { isReplacing: true });
-    end();
-    await released;
-    await next;
-    players.at(-1)?.say(2);
-
-    expect(socket.said).toEqual([2]);
-    expect(session.kept.isEmpty).toBe(true);
-    expect(players).toHaveLength(2);
-  });
-});

@@ -183,29 +183,3 @@ describe("a session whose client belongs to another machine from now on", () => 
     expect(store.records.get(`session/${session.id}`)).toContain('"timeout":60');
   });
 });
-
-describe("players that go on elsewhere", () => {
-  test.each([true, false])(
-    "are stored as they were, and nothing of them is written after that (resuming: %s)",
-    async (resuming) => {
-      const session = sessions.open(new FakeSocket(), CLIENT);
-      session.configure({ resuming, timeout: 60 });
-      const player = await addPlayer(session);
-      await addPlayer(session, "8");
-      session.kept.set("7", "plugin", "1");
-      player.isPlaying = true;
-      player.intent = { ...player.intent, volume: 44 };
-
-      const released = state.releasePlayers(session, ["7"]);
-      await Promise.all([session.releasePlayer("7"), state.flushed(), flow()]);
-      player.intent = { ...player.intent, volume: 1 };
-      player.onChanged();
-      await flow();
-
-      expect(store.records.get(`player/${session.id}/7`)).toContain('"volume":44');
-      expect(store.records.get(`kept/${session.id}/7/706c7567696e`)).toBe("1");
-      expect(released).toContain(`player/${session.id}/7`);
-      expect(keys().includes(`player/${session.id}/8`)).toBe(resuming);
-    },
-  );
-});

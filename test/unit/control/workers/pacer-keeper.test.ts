@@ -9,6 +9,7 @@ import { FakeThread, FakeThreads } from "../../../support/fake-thread.ts";
 import type { LoggedLine } from "../../../support/voice-builders.ts";
 
 const ENTRY = new URL("file:///pacer-main.js");
+const leaseEndMemory = new SharedArrayBuffer(16);
 let clock: FakeClock;
 let threads: FakePacerThreads;
 let lines: LoggedLine[];
@@ -49,7 +50,7 @@ beforeEach(() => {
   clock = new FakeClock();
   threads = new FakePacerThreads();
   const logger = createLogger((level, message, fields) => lines.push({ level, message, fields }));
-  keeper = new PacerKeeper({ entry: ENTRY, threads, clock, logger });
+  keeper = new PacerKeeper({ entry: ENTRY, leaseEndMemory, threads, clock, logger });
 });
 
 afterEach(async () => {
@@ -104,6 +105,7 @@ test.each([
   expect([first.reported.length, second.reported.length, gone.reported.length]).toEqual([2, 2, 1]);
   const { wakeUpMemory } = threads.last.start;
   expect(wakeUpMemory).not.toBe(lost.start.wakeUpMemory);
+  expect([lost.start.leaseEndMemory, threads.last.start.leaseEndMemory]).toEqual([leaseEndMemory, leaseEndMemory]);
   expect(first.reported[1]?.wakeUpMemory).toBe(wakeUpMemory);
   expect(threads.last.received).toHaveLength(2);
   expect(lines).toMatchObject([{ level: "error", fields: { restartInMs: 0 } }]);

@@ -104,6 +104,20 @@ test("the end of a machine's connection ends its client's, a reset with a reset"
   expect((error as NodeJS.ErrnoException).code).toBe("ECONNRESET");
 });
 
+test("a dropped machine loses its connections, and the others keep theirs", async () => {
+  const [a, b] = [await named("a"), await named("b")];
+  const balancer = await balance(a, b);
+  const [first, second] = [open(balancer), open(balancer)];
+  expect([await nameAt(first), await nameAt(second)]).toEqual(["a", "b"]);
+  const ended = once(first.resume(), "end");
+  balancer.drop(a);
+  await ended;
+  const repeated = nameAt(second);
+  second.write("still here");
+  expect(await repeated).toBe("still here");
+  await Promise.all(a.sockets.map((socket) => socket.closed || once(socket, "close")));
+});
+
 test("the machine of an open connection is known by the client's port", async () => {
   const [a, b] = [await named("a"), await named("b")];
   const balancer = await balance(a, b);

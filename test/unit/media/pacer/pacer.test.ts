@@ -1,6 +1,7 @@
 // What is sent when, and what happens when RTP senders and workers end. On the test's clock, over fake sockets.
 
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { LeaseEnd } from "../../../../src/bridge/lease-end.ts";
 import { FrameRingWriter } from "../../../../src/media/pacer/frame-ring.ts";
 import { Pacer, type PacerClient } from "../../../../src/media/pacer/pacer.ts";
 import type { PacerEvent, TransportKey } from "../../../../src/media/pacer/pacer-messages.ts";
@@ -112,6 +113,109 @@ describe("due frames", () => {
     worker.client.execute({ type: "start", rtpSenderId: 1, key: KEY, rtp: RTP });
     pacer.run();
     expect(sender.socket.rtp).toHaveLength(1);
+  });
+});
+
+describe("late frames", () => {
+  test("late frames are sent up to a second after their deadlines, and later ones are dropped", async () => {
+    const worker = hire();
+    const sender = await start(worker);
+    for (const dueMs of [20, 40, 60, 80]) sender.put(dueMs);
+    clock.stall(1050);
+    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
+    expect(sender.socket.rtp.map((packet) => packet.readUInt16BE(2))).toEqual([10, 11]);
+    expect(sender.socket.rtp.map((packet) => packet.readUInt32BE(4) / 960)).toEqual([1, 2]);
+    // Of all four.
+    const [reported] = worker.events.filter((event) => event.type === "lateness");
+    expect(reported?.lateness.latenessMsMax).toBe(1030);
+    expect(reported?.lateness.latenessCounts.at(-1)).toBe(4);
+    sender.put(1060);
+    clock.stall(10);
+    pacer.run();
+    expect(sender.socket.rtp.at(-1)?.readUInt16BE(2)).toBe(12);
+    expect(sender.socket.rtp.at(-1)!.readUInt32BE(4) / 960).toBe(51);
+  });
+
+  test("late frames take no space in the ring once they are dropped", async () => {
+    const sender = await start(hire());
+    for (let dueMs = 0; !sender.ring.isFull; dueMs += 20) sender.put(dueMs);
+    clock.stall(5000);
+    pacer.run();
+    expect([sender.ring.isEmpty, sender.socket.rtp.length]).toEqual([true, 0]);
+  });
+});
+
+describe("the end of the lease", () => {
+  let leaseEnd: LeaseEnd;
+  /** Its sockets call this with each packet. */
+  let onSent: () => void;
+
+  beforeEach(() => {
+    onSent = () => undefined;
+    leaseEnd = new LeaseEnd();
+    leaseEnd.extend(100 + OFFSET_MS);
+    sockets = new FakeDatagrams(() => onSent());
+    pacer = new Pacer({ clock, sockets, offsetMs: OFFSET_MS, leaseEnd: new LeaseEnd(leaseEnd.memory) });
+  });
+
+  test("past the end of the lease due frames are dropped, also when the process has not noticed yet", async () => {
+    const worker = hire();
+    const sender = await start(worker);
+    for (const dueMs of [80, 90]) sender.put(dueMs);
+    clock.advance(99);
+    pacer.run();
+    expect(sender.socket.rtp).toHaveLength(2);
+    for (const dueMs of [99, 100, 120]) sender.put(dueMs);
+    clock.stall(1);
+    expect(pacer.run()).toBe(120 + OFFSET_MS);
+    clock.stall(20);
+    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
+    expect([sender.ring.isEmpty, sender.socket.rtp.length]).toEqual([true, 2]);
+    expect(reportsIn(worker).map(({ type }) => type)).toEqual(["discovered"]);
+  });
+
+  test("the end of the lease is looked at before each packet: it may come between two", async () => {
+    const [first, second] = [await start(hire()), await start(hire())];
+    for (const sender of [first, second]) for (const dueMs of [20, 40, 60]) sender.put(dueMs);
+    clock.stall(60);
+    onSent = () => clock.stall(25);
+    pacer.run();
+    expect([first.socket.rtp.length, second.socket.rtp.length]).toEqual([2, 0]);
+  });
+
+  test("after a late renewal of the same lease frames are sent again", async () => {
+    const sender = await start(hire());
+    sender.put(150);
+    clock.stall(150);
+    pacer.run();
+    leaseEnd.extend(1000 + OFFSET_MS);
+    sender.put(170);
+    clock.stall(20);
+    pacer.run();
+    expect(sender.socket.rtp).toHaveLength(1);
+  });
+
+  test("under the next lease only RTP senders send that were opened under it", async () => {
+    const worker = hire();
+    const former = await start(worker, 1);
+    leaseEnd.end();
+    const between = await start(worker, 2);
+    leaseEnd.extend(1000 + OFFSET_MS);
+    const current = await start(worker, 3);
+    for (const sender of [former, between, current]) sender.put(20);
+    clock.stall(20);
+    pacer.run();
+    expect([former, between, current].map(({ socket }) => socket.rtp.length)).toEqual([0, 1, 1]);
+  });
+
+  test("past the end of the lease sockets are opened and kept open as before", async () => {
+    clock.stall(200);
+    const worker = hire();
+    const { socket } = await start(worker);
+    // One interval has the packet of the discovery.
+    clock.advance(10_000);
+    expect(reportsIn(worker)).toMatchObject([{ type: "discovered" }]);
+    expect(socket.sent.filter(({ length }) => length === 8)).toHaveLength(1);
   });
 });
 

@@ -1,0 +1,403 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { DEAD_MS } from "../../../../src/cluster/lease-times.ts";
+import { MESSAGES, PLAYERS } from "../../../../src/control/cluster/player-calls.ts";
+import type { Session } from "../../../../src/control/sessions/session.ts";
+import { NodeError } from "../../../../src/errors.ts";
+import { ClusterWorld, TestMachine } from "../../../support/clustered-machine.ts";
+import type { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
+import { FakeSocket } from "../../../support/fake-socket.ts";
+
+interface Target {
+  /** The machine that is chosen for one more player. */
+  current: TestMachine | undefined;
+}
+
+let world: ClusterWorld;
+let to: Target;
+
+beforeEach(() => {
+  world = new ClusterWorld();
+  to = { current: undefined };
+});
+
+async function gateway(name: string): Promise<TestMachine> {
+  return await new TestMachine(world, name, { choose: () => to.current?.id }).start();
+}
+
+async function machine(name: string): Promise<TestMachine> {
+  return await new TestMachine(world, name).start();
+}
+
+async function lasting(at: TestMachine, socket = new FakeSocket()): Promise<Session> {
+  const session = await at.open(socket);
+  session.configure({ resuming: true, timeout: 600 });
+  await world.pass(100);
+  return session;
+}
+
+async function update(at: TestMachine, session: Session, volume = 50, guildId = "7"): Promise<void> {
+  await world.within(at.ask(session.id, guildId, { kind: "update", volume }));
+}
+
+function playerAt(at: TestMachine, { id }: Session, guildId = "7"): FakeSessionPlayer | undefined {
+  return at.sessions.get(id)?.players.get(guildId) as FakeSessionPlayer | undefined;
+}
+
+function place({ id }: Session, guildId = "7"): string | undefined {
+  return world.nats.value(`place/${id}/${guildId}`);
+}
+
+/** All that is left under its id. */
+function recordsOf({ id }: Session): readonly string[] {
+  return [...world.nats.records.values()].flatMap(({ key, value }) =>
+    key.includes(id) && value !== undefined ? key : [],
+  );
+}
+
+/** What a machine answers calls of that kind with is `answer`, where that is one. */
+function intercept(
+  at: TestMachine,
+  kind: string,
+  answer: (call: { kind: string }) => Promise<string> | undefined,
+): void {
+  const served = world.links.handlers.get(`${at.id} ${kind}`);
+  if (served === undefined) throw new Error(`${at.name} does not serve ${kind}`);
+  world.links.handlers.set(`${at.id} ${kind}`, {
+    ...served,
+    handler: (text, from) => answer(JSON.parse(text)) ?? served.handler(text, from),
+  });
+}
+
+const never = new Promise<string>(() => undefined);
+
+describe("a request that is under way when the machine of its player dies", () => {
+  test("does not make its end forget where the player goes on", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    a.bucket.transit = () => ({ requestMs: 20, answerMs: 20 });
+    intercept(b, PLAYERS, ({ kind }) => (kind === "request" ? never : undefined));
+    let refusedCount = 0;
+    intercept(c, PLAYERS, ({ kind }) => {
+      const isRefused = kind === "ensure" && refusedCount++ < 3;
+      return isRefused ? Promise.reject(new NodeError("cluster-away", "not yet")) : undefined;
+    });
+    const asked = a.ask(session.id, "7", { kind: "update", volume: 45 });
+    asked.catch(() => undefined);
+    await world.pass(100);
+
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS + 3000);
+
+    await expect(asked).rejects.toMatchObject({ code: "cluster-away" });
+    expect(playerAt(c, session)?.intent.volume).toBe(44);
+    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
+    expect(a.cluster.playerMachines(session.id)).toEqual([c.id]);
+  });
+
+  test("was about its last word: the place is forgotten once its next machine says that it has nothing", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    intercept(b, PLAYERS, ({ kind }) => (kind === "request" ? never : undefined));
+    const asked = a.ask(session.id, "7", { kind: "destroy" });
+    asked.catch(() => undefined);
+    playerAt(b, session)?.destroy();
+    void b.sessions.get(session.id)?.destroyPlayer("7");
+    await world.pass(100);
+
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS + 3000);
+
+    await expect(asked).rejects.toMatchObject({ code: "cluster-away" });
+    expect([playerAt(c, session), place(session), a.cluster.playerMachines(session.id)]).toEqual([
+      undefined,
+      undefined,
+      [],
+    ]);
+  });
+
+  test("is not passed on to the next machine before that has the player", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    await update(a, session, 55, "8");
+    let isReady = false;
+    intercept(c, PLAYERS, ({ kind }) =>
+      kind === "ensure" && !isReady ? Promise.reject(new NodeError("cluster-away", "not yet")) : undefined,
+    );
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS);
+    const [before] = c.players;
+
+    const asked = a.ask(session.id, "7", { kind: "update", volume: 45 });
+    await world.pass(1000);
+    const during = [...c.players];
+    isReady = true;
+    await world.within(asked);
+
+    expect([before, during]).toEqual([undefined, []]);
+    expect([playerAt(c, session)?.intent.volume, playerAt(c, session, "8")?.intent.volume]).toEqual([45, 55]);
+    expect(c.players).toHaveLength(2);
+  });
+
+  test("is refused when its player gets no machine in time", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS);
+
+    const startMs = world.clock.now();
+    await expect(update(a, session, 45)).rejects.toMatchObject({ code: "cluster-away" });
+
+    expect(world.clock.now() - startMs).toBeLessThanOrEqual(10_020);
+  });
+});
+
+describe("while NATS is away", () => {
+  test("no player is placed elsewhere, and what may have been written is forgotten with the session", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    a.bucket.answersToLose = 1;
+
+    await expect(update(a, session)).rejects.toMatchObject({ code: "cluster-away" });
+    expect(place(session)).toBe(JSON.stringify({ machine: b.id }));
+    expect(a.cluster.playerMachines(session.id)).toEqual([]);
+
+    to.current = a;
+    await update(a, session, 12);
+    expect(playerAt(a, session)?.intent.volume).toBe(12);
+    session.destroy();
+    await world.pass(1000);
+    expect(recordsOf(session)).toEqual([]);
+  });
+
+  test("players of a machine that has died before get another one once it is back", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    b.kill();
+    to.current = c;
+    a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    // It has just been declared dead.
+    while (a.opened.membership.machines.length === 3) await world.pass(10);
+    world.nats.goAway();
+    await world.pass(5000);
+    expect(playerAt(c, session)).toBeUndefined();
+
+    world.nats.comeBack();
+    a.bucket.transit = () => ({ requestMs: 0, answerMs: 0 });
+    await world.pass(5000);
+
+    expect(playerAt(c, session)?.intent.volume).toBe(44);
+    expect(a.cluster.playerMachines(session.id)).toEqual([c.id]);
+  });
+});
+
+describe("a machine that does not take players that it is to have", () => {
+  test("does not hold up those of other machines", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    const d = await machine("d");
+    to.current = b;
+    const sessions: Session[] = [];
+    for (let count = 0; count < 12; count++) {
+      const session = await lasting(a);
+      await update(a, session, count);
+      sessions.push(session);
+    }
+    intercept(c, PLAYERS, ({ kind }) =>
+      kind === "ensure" ? Promise.reject(new NodeError("memory-exhausted", "no")) : undefined,
+    );
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS + 1000);
+    to.current = d;
+    await world.pass(20_000);
+
+    const found = sessions.map((session) => playerAt(d, session)?.intent.volume);
+    expect(found).toEqual(sessions.map((_session, index) => index));
+  });
+
+  test("does not keep the session from going to the machine of its client", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    const d = await machine("d");
+    to.current = b;
+    const socket = new FakeSocket();
+    const session = await lasting(a, socket);
+    await update(a, session, 44);
+    to.current = a;
+    await update(a, session, 45, "8");
+    intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS + 1000);
+    socket.break();
+    session.socketClosed(socket);
+
+    const startMs = world.clock.now();
+    const brought = await d.bring(session.id);
+
+    expect(brought?.isWaiting).toBe(true);
+    expect(world.clock.now() - startMs).toBeLessThan(5000);
+  });
+});
+
+describe("a machine that dies after its players have ended", () => {
+  test("leaves what they said last to the client", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const socket = new FakeSocket();
+    const session = await lasting(a, socket);
+    await update(a, session);
+    intercept(a, MESSAGES, () => Promise.reject(new NodeError("cluster-away", "no")));
+    playerAt(b, session)?.say(1);
+    await world.pass(50);
+    await world.within(a.ask(session.id, "7", { kind: "destroy" }));
+    await world.pass(200);
+    expect(place(session)).toBeUndefined();
+
+    b.kill();
+    await world.pass(DEAD_MS + 3000);
+
+    expect(socket.said).toEqual([1]);
+    expect(recordsOf(session).filter((key) => key.startsWith("relay/"))).toEqual([]);
+  });
+});
+
+describe("machines that die one after the other", () => {
+  test("lose no player: the last of them has it", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    const d = await machine("d");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    b.kill();
+    to.current = c;
+    intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
+    await world.pass(DEAD_MS + 1000);
+    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
+
+    c.kill();
+    to.current = d;
+    await world.pass(DEAD_MS + 3000);
+
+    expect(playerAt(d, session)?.intent.volume).toBe(44);
+    expect([a.cluster.playerMachines(session.id), place(session)]).toEqual([[d.id], JSON.stringify({ machine: d.id })]);
+  });
+
+  test("with many sessions: all players go on", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const sessions: Session[] = [];
+    for (let volume = 0; volume < 30; volume++) {
+      const session = await lasting(a);
+      await update(a, session, volume);
+      sessions.push(session);
+    }
+    a.bucket.transit = () => ({ requestMs: 20, answerMs: 20 });
+    let underWay = 0;
+    let most = 0;
+    const read = a.bucket.read.bind(a.bucket);
+    a.bucket.read = async (patterns) => {
+      most = Math.max(most, ++underWay);
+      return await read(patterns).finally(() => underWay--);
+    };
+    b.kill();
+    to.current = c;
+    await world.pass(DEAD_MS + 5000);
+
+    const found = sessions.map((session) => playerAt(c, session)?.intent.volume);
+    expect(found).toEqual(sessions.map((_session, index) => index));
+    expect([most > 1, most <= 8]).toEqual([true, true]);
+  });
+});
+
+describe("messages of another machine", () => {
+  test("are not taken from one that has died, nor for a session that is not here", async () => {
+    const a = await machine("a");
+    const b = await machine("b");
+    const socket = new FakeSocket();
+    const session = await lasting(a, socket);
+    const served = world.links.handlers.get(`${a.id} ${MESSAGES}`);
+    const send = async (sessionId: string, from: string): Promise<string> => {
+      const text = JSON.stringify({ sessionId, messages: [{ number: 1, topic: "x", text: "{}" }] });
+      return await world.within(served?.handler(text, from) ?? Promise.resolve("{}"));
+    };
+    const answers = [await send(session.id, "dead"), await send("nobodys", b.id), await send(session.id, b.id)];
+    // One that was never seen counts as dead only after some time.
+    await world.pass(DEAD_MS + 1000);
+    answers.push(await send(session.id, "dead"));
+
+    const kinds = answers.map((answer) => (JSON.parse(answer) as { kind: string }).kind);
+    expect(kinds).toEqual(["taken", "elsewhere", "taken", "elsewhere"]);
+  });
+});
+
+describe("a session that ends", () => {
+  test("while a player gets another machine, leaves no record of that", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    const c = await machine("c");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session);
+    const before = place(session);
+    b.kill();
+    to.current = c;
+    a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    for (let passedMs = 0; passedMs < DEAD_MS + 3000 && place(session) === before; passedMs += 10) await world.pass(10);
+    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
+    session.destroy();
+    await world.pass(3000);
+
+    expect(recordsOf(session)).toEqual([]);
+  });
+
+  test("while its player is placed, leaves no record of that", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    const asked = a.ask(session.id, "7", { kind: "update", volume: 45 });
+    asked.catch(() => undefined);
+    await world.pass(20);
+    session.destroy();
+    await world.pass(3000);
+
+    await expect(asked).rejects.toThrow();
+    expect(recordsOf(session)).toEqual([]);
+  });
+});
