@@ -553,38 +553,6 @@ describe("a session whose machine says that it has ended", () => {
   });
 });
 
-describe("players that go on elsewhere", () => {
-  test("end without a word, and stay stored as they were", async () => {
-    const socket = new FakeSocket();
-    session = await a.open(socket);
-    const player = await playAtB();
-    player.intent = { ...player.intent, volume: 77 };
-    player.isPlaying = true;
-    let onEnd = (): void => undefined;
-    player.goodbye = new Promise((resolve) => {
-      onEnd = resolve;
-    });
-    const released = call({ kind: "release", guildIds: ["7"], session: undefined, sessionId: session.id });
-    await world.pass(100);
-    player.say(1);
-    player.intent = { ...player.intent, volume: 88 };
-    player.onChanged();
-    onEnd();
-    expect(await released).toBe("");
-    await world.pass(5000);
-    expect([player.isGone, playerAtB(), socket.said]).toEqual([true, undefined, []]);
-    expect(world.nats.value(`player/${session.id}/7`)).toContain('"volume":77');
-  });
-
-  test("are not released while where they were cannot be stored", async () => {
-    const player = await playAtB();
-    world.nats.isFull = true;
-    player.onChanged();
-    const released = call({ kind: "release", guildIds: ["7"], session: undefined, sessionId: session.id });
-    await expect(released).rejects.toMatchObject(AWAY);
-  });
-});
-
 describe("events of a remote session", () => {
   test("reach the client once though answers are lost, and their records are gone then", async () => {
     const socket = new FakeSocket();
@@ -641,7 +609,7 @@ test("a machine has at most 20,000 remote sessions", async () => {
   const remotes = new RemoteSessions({
     ...{ clock: new FakeClock(), logger: silentLogger, dialectOf: () => V4_PROTOCOL },
     bucket: { write: unused, get: unused },
-    store: { readSession: unused, forget: unused },
+    store: { readSession: unused },
     link: {
       call: unused,
       serve: (_id, _kind, serving) => {
@@ -656,7 +624,7 @@ test("a machine has at most 20,000 remote sessions", async () => {
     directory: { homes, isComplete: true, learn: (id, home) => homes.set(id, home), forget: unused },
     sessions: { get: () => undefined, own: () => undefined, openRemote: () => session, isClosed: false },
     state: {
-      ...{ adoptPlayers: unused, releasePlayers: unused, forget: unused, isStoring: true },
+      ...{ adoptPlayers: unused, isStoring: true },
       flushed: () => Promise.resolve(),
     },
   });
