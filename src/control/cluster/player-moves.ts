@@ -112,7 +112,8 @@ export class PlayerMoves {
     ) {
       try {
         const self = membership.self?.id;
-        const dead = [...placed.others].filter((machineId) => !this.#options.placed.isPeer(machineId));
+        // Later they may seem to live: what is known of one that was never seen is not for good.
+        const dead = new Set([...placed.others].filter((machineId) => !this.#options.placed.isPeer(machineId)));
         const changes = places.map((place) => ({ ...place, machineId: place.machineId ?? self }));
         // It is written after the last that the dead machines have, and read with that.
         const [last = NO_GUILD] = changes.slice(-1);
@@ -121,7 +122,7 @@ export class PlayerMoves {
         const atLeast = { key: recordKey.place(session.id, last.guildId), revision: revisions.at(-1) ?? 0 };
         const records = await store.readSession(session.id, atLeast);
         if (!this.#options.placed.isCurrent(placed)) return;
-        void this.takeLeft(placed, this.#leftIn(records));
+        void this.takeLeft(placed, this.#leftIn(records, dead));
         for (const machineId of dead) placed.others.delete(machineId);
         this.#adopt(placed, places, records);
         this.ensureAll(placed, places, atLeast);
@@ -211,11 +212,11 @@ export class PlayerMoves {
       await this.#options.remove(placed, place);
   }
 
-  #leftIn(records: readonly StateRecord[]): readonly StoredRelay[] {
+  #leftIn(records: readonly StateRecord[], dead: ReadonlySet<string>): readonly StoredRelay[] {
     const { self } = this.#options.membership;
     const { relayed } = readPlaces(records.filter(({ key }) => key.startsWith("relay/")));
     return [...relayed].flatMap(([id, messages]) =>
-      id === self?.id || this.#options.placed.isPeer(id) ? [] : messages,
+      dead.has(id) || (id !== self?.id && !this.#options.placed.isPeer(id)) ? messages : [],
     );
   }
 

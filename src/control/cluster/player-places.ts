@@ -186,14 +186,15 @@ export class PlayerPlaces {
     if (self === undefined) throw away("this machine is not part of it");
     const placed = this.#placed.of(session);
     await Promise.all(Array.from(placed.places.values(), ({ changing }) => changing));
-    const making = [...placed.places.values()].filter(
-      ({ machineId, holdCount }) => machineId === undefined && holdCount > 0,
-    );
-    const used = [...session.players.values(), ...session.kept.list(), ...making];
-    const guildIds = new Set(used.map(({ guildId }) => guildId));
-    const changes = [...guildIds].map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
-    for (const guildId of guildIds) this.#placed.placeOf(placed, guildId).revision = undefined;
-    await this.#records.write(session.id, changes);
+    const written = new Set<string>();
+    const unwritten = (): readonly string[] => guildsOf(placed).filter((guildId) => !written.has(guildId));
+    // Its client may have come back meanwhile, and gone again.
+    for (let guildIds = unwritten(); guildIds.length > 0; guildIds = unwritten()) {
+      for (const guildId of guildIds) this.#placed.placeOf(placed, guildId).revision = undefined;
+      const changes = guildIds.map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
+      await this.#records.write(session.id, changes);
+      for (const guildId of guildIds) written.add(guildId);
+    }
   }
 
   /** Another machine has it. */
@@ -357,8 +358,13 @@ export class PlayerPlaces {
     }
   }
 
+  /** There is nothing at its machine. */
   async #remove(placed: Placed, place: Place): Promise<void> {
-    await this.#records.write(placed.session.id, [{ ...place, machineId: undefined }]);
+    const change = { ...place, machineId: undefined };
+    // Also where it is not known whether that is written: the next player of the guild needs a record first.
+    place.machineId = undefined;
+    place.revision = undefined;
+    await this.#records.write(placed.session.id, [change]);
     if (placed.places.get(place.guildId) === place) placed.places.delete(place.guildId);
   }
 
@@ -397,6 +403,13 @@ export class PlayerPlaces {
     if (chosen === undefined) throw away("none of them plays audio (tonearm.cluster.roles)");
     return chosen;
   }
+}
+
+/** Those with a player here, with anything that is kept for them, or with requests that may make a player here. */
+function guildsOf({ session, places }: Placed): readonly string[] {
+  const making = [...places.values()].filter(({ machineId, holdCount }) => machineId === undefined && holdCount > 0);
+  const used = [...session.players.values(), ...session.kept.list(), ...making];
+  return [...new Set(used.map(({ guildId }) => guildId))];
 }
 
 /** What a request waits for. */

@@ -9,6 +9,7 @@ import type { ClusterStore } from "../../cluster/cluster-store.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
 import { NodeError } from "../../errors.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { StateRecord } from "../../state/state-store.ts";
@@ -23,6 +24,8 @@ import { ownerKey, type SessionDirectory } from "./session-directory.ts";
 import { SessionRelay } from "./session-relay.ts";
 
 const REMOTE_SESSIONS_MAX = 20_000;
+/** Ended sessions that are remembered. */
+const ENDED_MAX = 10_000;
 /** One without players, kept values, messages and calls ends after that time. */
 const IDLE_MS_MAX = 60_000;
 const CHECK_INTERVAL_MS = 10_000;
@@ -58,6 +61,8 @@ type EnsureCall = Extract<PlayerCall, { kind: "ensure" }>;
 export class RemoteSessions {
   readonly #options: RemoteSessionsOptions;
   readonly #remotes = new Map<string, Remote>();
+  /** Of sessions that their machine has ended here: the revision of the owner record of which it said so. */
+  readonly #ended = new BoundedMap<string, number>(ENDED_MAX);
   readonly #owners: OwnerRecords;
   #onRequest: (request: string) => Promise<string> = () =>
     Promise.reject(new NodeError("cluster-away", "the machine is being started: try again"));
@@ -168,10 +173,12 @@ export class RemoteSessions {
     const id = sessionOf(call);
     directory.learn(id, { machineId: from, revision: call.epoch });
     const home = directory.homes.get(id);
+    const hasEnded = (this.#ended.get(id) ?? 0) >= call.epoch;
     // It may have been told before, without being heard.
-    if (call.kind === "end" && home === undefined) return;
+    if (call.kind === "end" && (hasEnded || home === undefined)) return;
     const isTheirs = home?.machineId === from && home.revision === call.epoch && sessions.own(id) === undefined;
-    if (!isTheirs) throw new NodeError("cluster-away", "the session has moved to another machine, or ended: try again");
+    if (!isTheirs || hasEnded)
+      throw new NodeError("cluster-away", "the session has moved to another machine, or ended: try again");
     if (sessions.isClosed) throw new NodeError("cluster-away", "the machine is being stopped: try again");
   }
 
@@ -248,11 +255,11 @@ export class RemoteSessions {
 
   /** @throws NodeError "cluster-away" when it has ended here, and that could not be stored */
   async #endFor({ sessionId, epoch }: Extract<PlayerCall, { kind: "end" }>): Promise<void> {
-    const { sessions, state, directory } = this.#options;
+    const { sessions, state } = this.#options;
     const session = sessions.get(sessionId);
     this.#end(sessionId);
-    // Calls that are late do not open it again.
-    directory.forget(sessionId, epoch);
+    // Calls that are late do not open it again. Its owner record is there until its machine, or the next one, removes it.
+    this.#ended.set(sessionId, epoch);
     await Promise.all([session?.playersGone(), state.flushed()]);
     if (!state.isStoring) throw away("the end of a session cannot be stored");
   }

@@ -6,6 +6,7 @@ import { NodeError } from "../../../../src/errors.ts";
 import { ClusterWorld, TestMachine } from "../../../support/clustered-machine.ts";
 import type { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
+import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 
 interface Target {
   /** The machine that is chosen for one more player. */
@@ -192,6 +193,26 @@ describe("while NATS is away", () => {
     expect(recordsOf(session)).toEqual([]);
   });
 
+  test("a place that may have been removed is written again before the next player is made", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session, 44);
+    a.bucket.answersToLose = 1;
+    await world.within(a.ask(session.id, "7", { kind: "destroy" }));
+    await world.pass(5000);
+    expect([place(session), a.bucket.answersToLose]).toEqual([undefined, 0]);
+    let recorded: string | undefined;
+    b.onUpdate = () => {
+      recorded = place(session);
+    };
+
+    await update(a, session, 45);
+
+    expect(recorded).toBe(JSON.stringify({ machine: b.id }));
+  });
+
   test("players of a machine that has died before get another one once it is back", async () => {
     const a = await gateway("a");
     const b = await machine("b");
@@ -292,6 +313,33 @@ describe("a machine that dies after its players have ended", () => {
   });
 });
 
+describe("a session that is given to another machine", () => {
+  test("has a record of each player that stays, also of one that is made while the others are written", async () => {
+    const a = await machine("a");
+    const b = await machine("b");
+    const socket = new FakeSocket();
+    const session = await lasting(a, socket);
+    await update(a, session, 44);
+    session.kept.set("8", "plugin", "{}");
+    socket.break();
+    session.socketClosed(socket);
+    a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
+    const bringing = b.bring(session.id);
+    await world.pass(150);
+    const next = new FakeSocket();
+    session.resume(next);
+    const made = session.updatePlayer("9", EMPTY_UPDATE, { isReplacing: true });
+    next.break();
+    session.socketClosed(next);
+    await Promise.all([bringing, made]);
+
+    const own = JSON.stringify({ machine: a.id });
+    expect([b.sessions.own(session.id)?.isWaiting, session.isRemote]).toEqual([true, true]);
+    expect(["7", "8", "9"].map((guildId) => place(session, guildId))).toEqual([own, own, own]);
+    expect(b.cluster.playerMachines(session.id)).toEqual([a.id]);
+  });
+});
+
 describe("machines that die one after the other", () => {
   test("lose no player: the last of them has it", async () => {
     const a = await gateway("a");
@@ -382,6 +430,29 @@ describe("a session that ends", () => {
     session.destroy();
     await world.pass(3000);
 
+    expect(recordsOf(session)).toEqual([]);
+  });
+
+  test("and whose machine dies before it has removed all of it, leaves nothing", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session);
+    const served = world.links.handlers.get(`${b.id} ${PLAYERS}`);
+    let endCount = 0;
+    intercept(b, PLAYERS, (call) => {
+      if (call.kind !== "end") return undefined;
+      endCount++;
+      return served?.handler(JSON.stringify(call), a.id).then((answer) => {
+        a.kill();
+        return answer;
+      });
+    });
+    session.destroy();
+    await world.pass(DEAD_MS + 5000);
+
+    expect([endCount, b.players[0]?.isDestroyed]).toEqual([1, true]);
     expect(recordsOf(session)).toEqual([]);
   });
 
