@@ -220,7 +220,7 @@ export class RemoteSessions {
     return remote;
   }
 
-  /** Resolves with the guilds of which there is nothing here and nothing stored. */
+  /** Resolves with the guilds of which there is nothing, here or stored. */
   async #ensure(remote: Remote, call: EnsureCall, from: string): Promise<readonly string[]> {
     const { sessions, state, store } = this.#options;
     const { session: info, epoch, guildIds, atLeast = { key: ownerKey(info.id), revision: epoch } } = call;
@@ -234,9 +234,11 @@ export class RemoteSessions {
     const records = (await store.readSession(info.id, atLeast)).filter((record) => isOfPlayer(record, absent));
     this.#admitAgain(remote, call, from);
     state.adoptPlayers(session, records);
-    const stored = new Set(records.filter(({ key }) => !key.startsWith("track/")).map(({ key }) => guildOf(key)));
     const used = usedGuilds(session);
-    return [...absent].filter((guildId) => !stored.has(guildId) && !used.has(guildId));
+    const missing = [...absent].filter((guildId) => !used.has(guildId));
+    // Records of what could not be made again are removed; afterwards another machine may write them.
+    if (missing.length > 0) await state.flushed();
+    return missing;
   }
 
   /** @throws NodeError "cluster-away" when there is nothing, but its records may still be there */

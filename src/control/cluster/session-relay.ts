@@ -86,7 +86,6 @@ export class SessionRelay implements MessageRelay {
     if (this.#isClosed) return [];
     this.#isClosed = true;
     this.#retry?.cancel();
-    this.#unwritten.clear();
     const messages = this.#queue?.drain() ?? [];
     this.#options.onClosed();
     return messages.filter(({ number }) => number !== undefined);
