@@ -400,7 +400,11 @@ export class PlayerPlaces {
     // One that takes no more players says so by itself.
     const own = membership.self?.roles.includes("audio") ? membership.self.id : undefined;
     const chosen = choose({ region }) ?? own;
-    if (chosen === undefined) throw away("none of them plays audio (tonearm.cluster.roles)");
+    if (chosen === undefined)
+      throw new NodeError(
+        "cluster-away",
+        "no machine plays audio: start one with the role audio (tonearm.cluster.roles)",
+      );
     return chosen;
   }
 }
