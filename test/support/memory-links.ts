@@ -28,7 +28,8 @@ export class MemoryLinks {
         if (bucket.status.kind === "disconnected") throw new NodeError("cluster-away", bucket.status.reason);
         const served = handlers.get(`${machineId} ${kind}`);
         if (served === undefined) throw new NodeError("machine-gone", "nobody listens there");
-        return await answerOf({ asking: bucket, served, request, from: servedIds.at(-1) ?? "", timeoutMs });
+        const isServed = (): boolean => handlers.get(`${machineId} ${kind}`)?.bucket === served.bucket;
+        return await answerOf({ asking: bucket, served, isServed, request, from: servedIds.at(-1) ?? "", timeoutMs });
       },
       serve: (machineId, kind, handler) => {
         handlers.set(`${machineId} ${kind}`, { handler, bucket });
@@ -47,12 +48,14 @@ export class MemoryLinks {
 interface Call {
   readonly asking: MemoryBucket;
   readonly served: Served;
+  /** When it arrives; otherwise there is no answer. */
+  readonly isServed: () => boolean;
   readonly request: string;
   readonly from: string;
   readonly timeoutMs: number;
 }
 
-async function answerOf({ asking, served, request, from, timeoutMs }: Call): Promise<string> {
+async function answerOf({ asking, served, isServed, request, from, timeoutMs }: Call): Promise<string> {
   return await new Promise((resolve, reject) => {
     const timer = asking.clock.after(timeoutMs, () => reject(new NodeError("cluster-away", "no answer")));
     const settle = (end: () => void): void => {
@@ -63,6 +66,7 @@ async function answerOf({ asking, served, request, from, timeoutMs }: Call): Pro
     };
     asking.say(() =>
       served.bucket.hear(() => {
+        if (!isServed()) return;
         served.handler(request, from).then(
           (answer) => served.bucket.say(() => settle(() => resolve(answer))),
           (error: unknown) => served.bucket.say(() => settle(() => reject(error))),

@@ -112,7 +112,9 @@ export class PlayerPlaces {
     const session = this.#options.sessions.own(sessionId);
     if (session === undefined || session.dialect.version !== "4") return undefined;
     const isKnown = this.#placed.get(sessionId)?.places.has(guildId) === true;
-    if (!isKnown && (!options.isMaking || session.hasGuild(guildId))) return undefined;
+    // One that is being destroyed is waited for: the session may be given away before the next one is made.
+    const isHere = session.players.has(guildId) || session.kept.has(guildId);
+    if (!isKnown && (!options.isMaking || isHere)) return undefined;
     return this.#hold(session, guildId, options);
   }
 
@@ -220,7 +222,8 @@ export class PlayerPlaces {
   async end(sessionId: string, epoch: () => number): Promise<void> {
     const { state, store, logger, clock } = this.#options;
     const placed = this.#placed.get(sessionId);
-    const machineIds = this.machinesOf(sessionId);
+    // Also those that had some, which may have left messages.
+    const machineIds = [...new Set([...this.machinesOf(sessionId), ...(placed?.others ?? [])])];
     const places = [...(placed?.places.values() ?? [])];
     this.#placed.delete(sessionId);
     await Promise.all(places.map(({ changing }) => changing));

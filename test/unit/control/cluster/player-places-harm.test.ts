@@ -340,6 +340,33 @@ describe("a session that is given to another machine", () => {
   });
 });
 
+describe("a player that is made after the one before has ended", () => {
+  test("is known to the machine that its session is given to meanwhile", async () => {
+    const a = await machine("a");
+    const b = await machine("b");
+    const socket = new FakeSocket();
+    const session = await lasting(a, socket);
+    await update(a, session, 44);
+    let onGone = (): void => undefined;
+    const [player] = a.players;
+    if (player !== undefined) player.goodbye = new Promise((resolve) => (onGone = resolve));
+    await world.within(a.ask(session.id, "7", { kind: "destroy" }));
+    const made = a.ask(session.id, "7", { kind: "update", volume: 45 });
+    await world.pass(20);
+    socket.break();
+    session.socketClosed(socket);
+    const bringing = b.bring(session.id);
+    await world.pass(200);
+    onGone();
+    await Promise.all([bringing, world.within(made)]);
+    await world.pass(200);
+
+    expect([a.players.length, b.players.length, session.isRemote]).toEqual([2, 0, true]);
+    expect(playerAt(a, session)?.intent.volume).toBe(45);
+    expect(b.cluster.playerMachines(session.id)).toEqual([a.id]);
+  });
+});
+
 describe("machines that die one after the other", () => {
   test("lose no player: the last of them has it", async () => {
     const a = await gateway("a");
@@ -453,6 +480,24 @@ describe("a session that ends", () => {
     await world.pass(DEAD_MS + 5000);
 
     expect([endCount, b.players[0]?.isDestroyed]).toEqual([1, true]);
+    expect(recordsOf(session)).toEqual([]);
+  });
+
+  test("after a player elsewhere whose machine then dies, leaves nothing of what that had said", async () => {
+    const a = await gateway("a");
+    const b = await machine("b");
+    to.current = b;
+    const session = await lasting(a);
+    await update(a, session);
+    intercept(a, MESSAGES, () => Promise.reject(new NodeError("cluster-away", "no")));
+    playerAt(b, session)?.say(1);
+    await world.pass(50);
+    await world.within(a.ask(session.id, "7", { kind: "destroy" }));
+    await world.pass(200);
+    b.kill();
+    session.destroy();
+    await world.pass(DEAD_MS + 5000);
+
     expect(recordsOf(session)).toEqual([]);
   });
 
