@@ -3,86 +3,30 @@ import { DEAD_MS } from "../../../../src/cluster/lease-times.ts";
 import { MESSAGES, PLAYERS } from "../../../../src/control/cluster/player-calls.ts";
 import type { Session } from "../../../../src/control/sessions/session.ts";
 import { NodeError } from "../../../../src/errors.ts";
-import { ClusterWorld, TestMachine } from "../../../support/clustered-machine.ts";
-import type { FakeSessionPlayer } from "../../../support/fake-session-player.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
+import { PlacingWorld, playerAt } from "../../../support/placing-world.ts";
 import { EMPTY_UPDATE } from "../../../support/session-builders.ts";
 
-interface Target {
-  /** The machine that is chosen for one more player. */
-  current: TestMachine | undefined;
-}
-
-let world: ClusterWorld;
-let to: Target;
+let world: PlacingWorld;
 
 beforeEach(() => {
-  world = new ClusterWorld();
-  to = { current: undefined };
+  world = new PlacingWorld();
 });
-
-async function gateway(name: string): Promise<TestMachine> {
-  return await new TestMachine(world, name, { choose: () => to.current?.id }).start();
-}
-
-async function machine(name: string): Promise<TestMachine> {
-  return await new TestMachine(world, name).start();
-}
-
-async function lasting(at: TestMachine, socket = new FakeSocket()): Promise<Session> {
-  const session = await at.open(socket);
-  session.configure({ resuming: true, timeout: 600 });
-  await world.pass(100);
-  return session;
-}
-
-async function update(at: TestMachine, session: Session, volume = 50, guildId = "7"): Promise<void> {
-  await world.within(at.ask(session.id, guildId, { kind: "update", volume }));
-}
-
-function playerAt(at: TestMachine, { id }: Session, guildId = "7"): FakeSessionPlayer | undefined {
-  return at.sessions.get(id)?.players.get(guildId) as FakeSessionPlayer | undefined;
-}
-
-function place({ id }: Session, guildId = "7"): string | undefined {
-  return world.nats.value(`place/${id}/${guildId}`);
-}
-
-/** All that is left under its id. */
-function recordsOf({ id }: Session): readonly string[] {
-  return [...world.nats.records.values()].flatMap(({ key, value }) =>
-    key.includes(id) && value !== undefined ? key : [],
-  );
-}
-
-/** What a machine answers calls of that kind with is `answer`, where that is one. */
-function intercept(
-  at: TestMachine,
-  kind: string,
-  answer: (call: { kind: string }) => Promise<string> | undefined,
-): void {
-  const served = world.links.handlers.get(`${at.id} ${kind}`);
-  if (served === undefined) throw new Error(`${at.name} does not serve ${kind}`);
-  world.links.handlers.set(`${at.id} ${kind}`, {
-    ...served,
-    handler: (text, from) => answer(JSON.parse(text)) ?? served.handler(text, from),
-  });
-}
 
 const never = new Promise<string>(() => undefined);
 
 describe("a request that is under way when the machine of its player dies", () => {
   test("does not make its end forget where the player goes on", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
     a.bucket.transit = () => ({ requestMs: 20, answerMs: 20 });
-    intercept(b, PLAYERS, ({ kind }) => (kind === "request" ? never : undefined));
+    world.intercept(b, PLAYERS, ({ kind }) => (kind === "request" ? never : undefined));
     let refusedCount = 0;
-    intercept(c, PLAYERS, ({ kind }) => {
+    world.intercept(c, PLAYERS, ({ kind }) => {
       const isRefused = kind === "ensure" && refusedCount++ < 3;
       return isRefused ? Promise.reject(new NodeError("cluster-away", "not yet")) : undefined;
     });
@@ -91,23 +35,23 @@ describe("a request that is under way when the machine of its player dies", () =
     await world.pass(100);
 
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS + 3000);
 
     await expect(asked).rejects.toMatchObject({ code: "cluster-away" });
     expect(playerAt(c, session)?.intent.volume).toBe(44);
-    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
+    expect(world.place(session)).toBe(c.id);
     expect(a.cluster.playerMachines(session.id)).toEqual([c.id]);
   });
 
   test("was about its last word: the place is forgotten once its next machine says that it has nothing", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
-    intercept(b, PLAYERS, ({ kind }) => (kind === "request" ? never : undefined));
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
+    world.intercept(b, PLAYERS, ({ kind }) => (kind === "request" ? never : undefined));
     const asked = a.ask(session.id, "7", { kind: "destroy" });
     asked.catch(() => undefined);
     playerAt(b, session)?.destroy();
@@ -115,11 +59,11 @@ describe("a request that is under way when the machine of its player dies", () =
     await world.pass(100);
 
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS + 3000);
 
     await expect(asked).rejects.toMatchObject({ code: "cluster-away" });
-    expect([playerAt(c, session), place(session), a.cluster.playerMachines(session.id)]).toEqual([
+    expect([playerAt(c, session), world.place(session), a.cluster.playerMachines(session.id)]).toEqual([
       undefined,
       undefined,
       [],
@@ -127,19 +71,19 @@ describe("a request that is under way when the machine of its player dies", () =
   });
 
   test("is not passed on to the next machine before that has the player", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
-    await update(a, session, 55, "8");
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
+    await world.update(a, session, 55, "8");
     let isReady = false;
-    intercept(c, PLAYERS, ({ kind }) =>
+    world.intercept(c, PLAYERS, ({ kind }) =>
       kind === "ensure" && !isReady ? Promise.reject(new NodeError("cluster-away", "not yet")) : undefined,
     );
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS);
     const [before] = c.players;
 
@@ -155,19 +99,19 @@ describe("a request that is under way when the machine of its player dies", () =
   });
 
   test("is refused when its player gets no machine in time", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
-    intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
+    world.intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS);
 
     const startMs = world.clock.now();
-    await expect(update(a, session, 45)).rejects.toMatchObject({ code: "cluster-away" });
+    await expect(world.update(a, session, 45)).rejects.toMatchObject({ code: "cluster-away" });
 
     expect(world.clock.now() - startMs).toBeLessThanOrEqual(10_020);
   });
@@ -175,53 +119,53 @@ describe("a request that is under way when the machine of its player dies", () =
 
 describe("while NATS is away", () => {
   test("no player is placed elsewhere, and what may have been written is forgotten with the session", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    to.current = b;
-    const session = await lasting(a);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    world.target = b;
+    const session = await world.lasting(a);
     a.bucket.answersToLose = 1;
 
-    await expect(update(a, session)).rejects.toMatchObject({ code: "cluster-away" });
-    expect(place(session)).toBe(JSON.stringify({ machine: b.id }));
+    await expect(world.update(a, session)).rejects.toMatchObject({ code: "cluster-away" });
+    expect(world.place(session)).toBe(b.id);
     expect(a.cluster.playerMachines(session.id)).toEqual([]);
 
-    to.current = a;
-    await update(a, session, 12);
+    world.target = a;
+    await world.update(a, session, 12);
     expect(playerAt(a, session)?.intent.volume).toBe(12);
     session.destroy();
     await world.pass(1000);
-    expect(recordsOf(session)).toEqual([]);
+    expect(world.recordsOf(session)).toEqual([]);
   });
 
   test("a place that may have been removed is written again before the next player is made", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
     a.bucket.answersToLose = 1;
     await world.within(a.ask(session.id, "7", { kind: "destroy" }));
     await world.pass(5000);
-    expect([place(session), a.bucket.answersToLose]).toEqual([undefined, 0]);
+    expect([world.place(session), a.bucket.answersToLose]).toEqual([undefined, 0]);
     let recorded: string | undefined;
     b.onUpdate = () => {
-      recorded = place(session);
+      recorded = world.place(session);
     };
 
-    await update(a, session, 45);
+    await world.update(a, session, 45);
 
-    expect(recorded).toBe(JSON.stringify({ machine: b.id }));
+    expect(recorded).toBe(b.id);
   });
 
   test("players of a machine that has died before get another one once it is back", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
     b.kill();
-    to.current = c;
+    world.target = c;
     a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
     // It has just been declared dead.
     while (a.opened.membership.machines.length === 3) await world.pass(10);
@@ -240,24 +184,24 @@ describe("while NATS is away", () => {
 
 describe("a machine that does not take players that it is to have", () => {
   test("does not hold up those of other machines", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    const d = await machine("d");
-    to.current = b;
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    const d = await world.machine("d");
+    world.target = b;
     const sessions: Session[] = [];
     for (let count = 0; count < 12; count++) {
-      const session = await lasting(a);
-      await update(a, session, count);
+      const session = await world.lasting(a);
+      await world.update(a, session, count);
       sessions.push(session);
     }
-    intercept(c, PLAYERS, ({ kind }) =>
+    world.intercept(c, PLAYERS, ({ kind }) =>
       kind === "ensure" ? Promise.reject(new NodeError("memory-exhausted", "no")) : undefined,
     );
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS + 1000);
-    to.current = d;
+    world.target = d;
     await world.pass(20_000);
 
     const found = sessions.map((session) => playerAt(d, session)?.intent.volume);
@@ -265,19 +209,19 @@ describe("a machine that does not take players that it is to have", () => {
   });
 
   test("does not keep the session from going to the machine of its client", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    const d = await machine("d");
-    to.current = b;
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    const d = await world.machine("d");
+    world.target = b;
     const socket = new FakeSocket();
-    const session = await lasting(a, socket);
-    await update(a, session, 44);
-    to.current = a;
-    await update(a, session, 45, "8");
-    intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
+    const session = await world.lasting(a, socket);
+    await world.update(a, session, 44);
+    world.target = a;
+    await world.update(a, session, 45, "8");
+    world.intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS + 1000);
     socket.break();
     session.socketClosed(socket);
@@ -292,34 +236,34 @@ describe("a machine that does not take players that it is to have", () => {
 
 describe("a machine that dies after its players have ended", () => {
   test("leaves what they said last to the client", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    to.current = b;
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    world.target = b;
     const socket = new FakeSocket();
-    const session = await lasting(a, socket);
-    await update(a, session);
-    intercept(a, MESSAGES, () => Promise.reject(new NodeError("cluster-away", "no")));
+    const session = await world.lasting(a, socket);
+    await world.update(a, session);
+    world.intercept(a, MESSAGES, () => Promise.reject(new NodeError("cluster-away", "no")));
     playerAt(b, session)?.say(1);
     await world.pass(50);
     await world.within(a.ask(session.id, "7", { kind: "destroy" }));
     await world.pass(200);
-    expect(place(session)).toBeUndefined();
+    expect(world.place(session)).toBeUndefined();
 
     b.kill();
     await world.pass(DEAD_MS + 3000);
 
     expect(socket.said).toEqual([1]);
-    expect(recordsOf(session).filter((key) => key.startsWith("relay/"))).toEqual([]);
+    expect(world.recordsOf(session).filter((key) => key.startsWith("relay/"))).toEqual([]);
   });
 });
 
 describe("a session that is given to another machine", () => {
   test("has a record of each player that stays, also of one that is made while the others are written", async () => {
-    const a = await machine("a");
-    const b = await machine("b");
+    const a = await world.machine("a");
+    const b = await world.machine("b");
     const socket = new FakeSocket();
-    const session = await lasting(a, socket);
-    await update(a, session, 44);
+    const session = await world.lasting(a, socket);
+    await world.update(a, session, 44);
     session.kept.set("8", "plugin", "{}");
     socket.break();
     session.socketClosed(socket);
@@ -333,20 +277,20 @@ describe("a session that is given to another machine", () => {
     session.socketClosed(next);
     await Promise.all([bringing, made]);
 
-    const own = JSON.stringify({ machine: a.id });
+    const own = a.id;
     expect([b.sessions.own(session.id)?.isWaiting, session.isRemote]).toEqual([true, true]);
-    expect(["7", "8", "9"].map((guildId) => place(session, guildId))).toEqual([own, own, own]);
+    expect(["7", "8", "9"].map((guildId) => world.place(session, guildId))).toEqual([own, own, own]);
     expect(b.cluster.playerMachines(session.id)).toEqual([a.id]);
   });
 });
 
 describe("a player that is made after the one before has ended", () => {
   test("is known to the machine that its session is given to meanwhile", async () => {
-    const a = await machine("a");
-    const b = await machine("b");
+    const a = await world.machine("a");
+    const b = await world.machine("b");
     const socket = new FakeSocket();
-    const session = await lasting(a, socket);
-    await update(a, session, 44);
+    const session = await world.lasting(a, socket);
+    await world.update(a, session, 44);
     let onGone = (): void => undefined;
     const [player] = a.players;
     if (player !== undefined) player.goodbye = new Promise((resolve) => (onGone = resolve));
@@ -369,36 +313,36 @@ describe("a player that is made after the one before has ended", () => {
 
 describe("machines that die one after the other", () => {
   test("lose no player: the last of them has it", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    const d = await machine("d");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session, 44);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    const d = await world.machine("d");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session, 44);
     b.kill();
-    to.current = c;
-    intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
+    world.target = c;
+    world.intercept(c, PLAYERS, ({ kind }) => (kind === "ensure" ? never : undefined));
     await world.pass(DEAD_MS + 1000);
-    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
+    expect(world.place(session)).toBe(c.id);
 
     c.kill();
-    to.current = d;
+    world.target = d;
     await world.pass(DEAD_MS + 3000);
 
     expect(playerAt(d, session)?.intent.volume).toBe(44);
-    expect([a.cluster.playerMachines(session.id), place(session)]).toEqual([[d.id], JSON.stringify({ machine: d.id })]);
+    expect([a.cluster.playerMachines(session.id), world.place(session)]).toEqual([[d.id], d.id]);
   });
 
   test("with many sessions: all players go on", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
     const sessions: Session[] = [];
     for (let volume = 0; volume < 30; volume++) {
-      const session = await lasting(a);
-      await update(a, session, volume);
+      const session = await world.lasting(a);
+      await world.update(a, session, volume);
       sessions.push(session);
     }
     a.bucket.transit = () => ({ requestMs: 20, answerMs: 20 });
@@ -410,7 +354,7 @@ describe("machines that die one after the other", () => {
       return await read(patterns).finally(() => underWay--);
     };
     b.kill();
-    to.current = c;
+    world.target = c;
     await world.pass(DEAD_MS + 5000);
 
     const found = sessions.map((session) => playerAt(c, session)?.intent.volume);
@@ -421,10 +365,10 @@ describe("machines that die one after the other", () => {
 
 describe("messages of another machine", () => {
   test("are not taken from one that has died, nor for a session that is not here", async () => {
-    const a = await machine("a");
-    const b = await machine("b");
+    const a = await world.machine("a");
+    const b = await world.machine("b");
     const socket = new FakeSocket();
-    const session = await lasting(a, socket);
+    const session = await world.lasting(a, socket);
     const served = world.links.handlers.get(`${a.id} ${MESSAGES}`);
     const send = async (sessionId: string, from: string): Promise<string> => {
       const text = JSON.stringify({ sessionId, messages: [{ number: 1, topic: "x", text: "{}" }] });
@@ -442,33 +386,34 @@ describe("messages of another machine", () => {
 
 describe("a session that ends", () => {
   test("while a player gets another machine, leaves no record of that", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    const c = await machine("c");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session);
-    const before = place(session);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    const c = await world.machine("c");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session);
+    const before = world.place(session);
     b.kill();
-    to.current = c;
+    world.target = c;
     a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
-    for (let passedMs = 0; passedMs < DEAD_MS + 3000 && place(session) === before; passedMs += 10) await world.pass(10);
-    expect(place(session)).toBe(JSON.stringify({ machine: c.id }));
+    for (let passedMs = 0; passedMs < DEAD_MS + 3000 && world.place(session) === before; passedMs += 10)
+      await world.pass(10);
+    expect(world.place(session)).toBe(c.id);
     session.destroy();
     await world.pass(3000);
 
-    expect(recordsOf(session)).toEqual([]);
+    expect(world.recordsOf(session)).toEqual([]);
   });
 
   test("and whose machine dies before it has removed all of it, leaves nothing", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session);
     const served = world.links.handlers.get(`${b.id} ${PLAYERS}`);
     let endCount = 0;
-    intercept(b, PLAYERS, (call) => {
+    world.intercept(b, PLAYERS, (call) => {
       if (call.kind !== "end") return undefined;
       endCount++;
       return served?.handler(JSON.stringify(call), a.id).then((answer) => {
@@ -480,16 +425,16 @@ describe("a session that ends", () => {
     await world.pass(DEAD_MS + 5000);
 
     expect([endCount, b.players[0]?.isDestroyed]).toEqual([1, true]);
-    expect(recordsOf(session)).toEqual([]);
+    expect(world.recordsOf(session)).toEqual([]);
   });
 
   test("after a player elsewhere whose machine then dies, leaves nothing of what that had said", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    to.current = b;
-    const session = await lasting(a);
-    await update(a, session);
-    intercept(a, MESSAGES, () => Promise.reject(new NodeError("cluster-away", "no")));
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    world.target = b;
+    const session = await world.lasting(a);
+    await world.update(a, session);
+    world.intercept(a, MESSAGES, () => Promise.reject(new NodeError("cluster-away", "no")));
     playerAt(b, session)?.say(1);
     await world.pass(50);
     await world.within(a.ask(session.id, "7", { kind: "destroy" }));
@@ -498,14 +443,14 @@ describe("a session that ends", () => {
     session.destroy();
     await world.pass(DEAD_MS + 5000);
 
-    expect(recordsOf(session)).toEqual([]);
+    expect(world.recordsOf(session)).toEqual([]);
   });
 
   test("while its player is placed, leaves no record of that", async () => {
-    const a = await gateway("a");
-    const b = await machine("b");
-    to.current = b;
-    const session = await lasting(a);
+    const a = await world.gateway("a");
+    const b = await world.machine("b");
+    world.target = b;
+    const session = await world.lasting(a);
     a.bucket.transit = () => ({ requestMs: 100, answerMs: 100 });
     const asked = a.ask(session.id, "7", { kind: "update", volume: 45 });
     asked.catch(() => undefined);
@@ -514,6 +459,6 @@ describe("a session that ends", () => {
     await world.pass(3000);
 
     await expect(asked).rejects.toThrow();
-    expect(recordsOf(session)).toEqual([]);
+    expect(world.recordsOf(session)).toEqual([]);
   });
 });
