@@ -188,7 +188,9 @@ export class PlayerMoves {
         const { missing } = ensureAnswer.parse(JSON.parse(await askMachine(calls, machineId, call)));
         const gone = places.filter(({ guildId }) => missing.includes(guildId));
         await Promise.all(
-          gone.map((place) => this.#options.placed.change([place], () => this.#forgetMissing(placed, place))),
+          gone.map((place) =>
+            this.#options.placed.change([place], () => this.#forgetMissing(placed, place, machineId)),
+          ),
         );
         return;
       } catch (error) {
@@ -207,9 +209,9 @@ export class PlayerMoves {
   }
 
   /** It has neither a player nor a record. */
-  async #forgetMissing(placed: Placed, place: Place): Promise<void> {
-    if (this.#options.placed.isCurrent(placed) && placed.places.get(place.guildId) === place)
-      await this.#options.remove(placed, place);
+  async #forgetMissing(placed: Placed, place: Place, machineId: string): Promise<void> {
+    const isThere = placed.places.get(place.guildId) === place && place.machineId === machineId;
+    if (isThere && this.#options.placed.isCurrent(placed)) await this.#options.remove(placed, place);
   }
 
   #leftIn(records: readonly StateRecord[], dead: ReadonlySet<string>): readonly StoredRelay[] {

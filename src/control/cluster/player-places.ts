@@ -295,9 +295,8 @@ export class PlayerPlaces {
   /** Chooses the machine of a new player. */
   async #place(placed: Placed, place: Place): Promise<void> {
     const { session } = placed;
-    const { membership, state } = this.#options;
     const machineId = this.#choose(place);
-    if (machineId === membership.self?.id) {
+    if (machineId === this.#options.membership.self?.id) {
       place.isChosenHere = true;
       return;
     }
@@ -315,8 +314,6 @@ export class PlayerPlaces {
     });
     await place.changing;
     const isOver = this.#placed.get(session.id) !== placed;
-    // It may have been written after the session has ended here.
-    if (isOver && this.#isEnded(session)) state.write(recordKey.place(session.id, place.guildId), undefined);
     if (failure !== undefined || isOver) throw failure ?? moved();
   }
 
@@ -330,13 +327,11 @@ export class PlayerPlaces {
     } else this.#checkIfGone(placed, place);
   }
 
-  /** Not before its machine has it, which has nothing until then. */
   #checkIfGone(placed: Placed, place: Place): void {
-    if (place.mayBeGone && place.holdCount === 0 && place.ensuring === undefined)
-      this.#placed.change([place], () => this.#check(placed, place));
+    if (place.mayBeGone && place.holdCount === 0) this.#placed.change([place], () => this.#check(placed, place));
   }
 
-  /** Forgets a place where nothing is any more. */
+  /** Forgets a place where nothing is any more. Not before its machine has the player, which has nothing until then. */
   async #check(placed: Placed, place: Place): Promise<void> {
     const { logger, epochOf } = this.#options;
     const { id: sessionId } = placed.session;
@@ -390,12 +385,6 @@ export class PlayerPlaces {
   }
 
   // Small parts
-
-  /** Nobody has it any more. */
-  #isEnded({ id }: Session): boolean {
-    const { sessions, epochOf } = this.#options;
-    return sessions.get(id) === undefined && epochOf(id) === undefined;
-  }
 
   /** @throws NodeError "cluster-away" */
   #choose({ region }: Place): string {

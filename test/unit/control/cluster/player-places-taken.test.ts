@@ -263,6 +263,26 @@ describe("requests about a guild without a player", () => {
   });
 });
 
+describe("a guild whose place could not be written", () => {
+  test("is placed again by each request that finds no player", async () => {
+    const session = await world.lasting(a);
+    const hold = async () =>
+      await world.within(
+        a.cluster.holdPlayer(session.id, "7", { isMaking: true, region: undefined }) ?? Promise.resolve(undefined),
+      );
+    world.target = b;
+    a.bucket.answersToLose = 1;
+    await expect(hold()).rejects.toMatchObject({ code: "cluster-away" });
+    world.target = a;
+    const here = await hold();
+    expect(here?.machineId).toBeUndefined();
+    here?.release({ mayBeGone: true });
+    world.target = c;
+
+    expect([(await hold())?.machineId, world.place(session)]).toEqual([c.id, c.id]);
+  });
+});
+
 describe("a player elsewhere", () => {
   test("is asked for once after each request that may have ended it, and stays where it is", async () => {
     const session = await world.lasting(a);
