@@ -415,9 +415,8 @@ export class Session implements EventSink {
     for (const { number } of untaken) if (number !== undefined) this.#recorder.onMessageGone(this, number);
     this.#set(settings);
     this.#wait(left);
-    // The machine that had it may have taken some without being heard.
-    const isLost = ({ number = 0 }: QueuedMessage): boolean => number > (this.#taken.get(relay.machineId) ?? 0);
-    for (const { topic, text } of untaken.filter(isLost)) this.#deliver({ topic, text }, { isEvent: true });
+    // The machine that had it may have taken some without being heard, and the next one may be asked late to take some.
+    for (const { topic, text, number } of untaken) this.receive({ machineId: relay.machineId, topic, text, number });
   }
 
   /** The socket is lost, for whatever reason. Waits for the client if it may resume, otherwise ends the session. */

@@ -12,8 +12,6 @@ import { UdpSocket } from "./udp-socket.ts";
 
 /** A busy system may read a packet late; by then a late pacer may have sent this many more in a row. */
 const PACKETS_IN_FLIGHT = RING_FRAMES;
-/** Audio that is later than that, as after a stop of the process, is no use to a listener. */
-const LATE_MS_MAX = 1000;
 const SLOT_BYTES = Math.ceil(PACKET_BYTES_MAX / 16) * 16;
 
 interface RtpSenderOptions {
@@ -99,10 +97,7 @@ export class RtpSender {
     return this.#sealer === undefined ? Number.POSITIVE_INFINITY : this.#ring.dueMs;
   }
 
-  /**
-   * Sends the oldest frame if it is due, or drops it if it is too late, and returns its deadline. Undefined: it was
-   * revoked or lost, or may not be sent.
-   */
+  /** Sends the oldest frame if it is due and returns its deadline. Undefined: it was revoked or lost, or may not be sent. */
   sendNext(nowMs: number): number | undefined {
     const frame = this.#ring.take();
     if (frame === undefined) return undefined;
@@ -112,14 +107,14 @@ export class RtpSender {
       this.#ring.putBack();
       return undefined;
     }
-    let isDone = nowMs - dueMs > LATE_MS_MAX;
+    let hasLeft = false;
     try {
-      isDone ||= this.#send(frame, dueMs);
+      hasLeft = this.#send(frame, dueMs);
     } catch (error) {
       this.#die(error);
     }
     this.#ring.release();
-    return isDone ? dueMs : undefined;
+    return hasLeft ? dueMs : undefined;
   }
 
   /** Closes for good; frames still in the ring are not sent. May be called more than once. */

@@ -116,35 +116,6 @@ describe("due frames", () => {
   });
 });
 
-describe("late frames", () => {
-  test("late frames are sent up to a second after their deadlines, and later ones are dropped", async () => {
-    const worker = hire();
-    const sender = await start(worker);
-    for (const dueMs of [20, 40, 60, 80]) sender.put(dueMs);
-    clock.stall(1050);
-    expect(pacer.run()).toBe(Number.POSITIVE_INFINITY);
-    expect(sender.socket.rtp.map((packet) => packet.readUInt16BE(2))).toEqual([10, 11]);
-    expect(sender.socket.rtp.map((packet) => packet.readUInt32BE(4) / 960)).toEqual([1, 2]);
-    // Of all four.
-    const [reported] = worker.events.filter((event) => event.type === "lateness");
-    expect(reported?.lateness.latenessMsMax).toBe(1030);
-    expect(reported?.lateness.latenessCounts.at(-1)).toBe(4);
-    sender.put(1060);
-    clock.stall(10);
-    pacer.run();
-    expect(sender.socket.rtp.at(-1)?.readUInt16BE(2)).toBe(12);
-    expect(sender.socket.rtp.at(-1)!.readUInt32BE(4) / 960).toBe(51);
-  });
-
-  test("late frames take no space in the ring once they are dropped", async () => {
-    const sender = await start(hire());
-    for (let dueMs = 0; !sender.ring.isFull; dueMs += 20) sender.put(dueMs);
-    clock.stall(5000);
-    pacer.run();
-    expect([sender.ring.isEmpty, sender.socket.rtp.length]).toEqual([true, 0]);
-  });
-});
-
 describe("the end of the lease", () => {
   let leaseEnd: LeaseEnd;
   /** Its sockets call this with each packet. */
