@@ -9,6 +9,7 @@ import type { StateRecord } from "../../state/state-store.ts";
 import { voiceRegion } from "../players/voice-region.ts";
 import { recordKey } from "../state/session-records.ts";
 import { away } from "./owner-records.ts";
+import { readJson } from "./read-json.ts";
 
 const WRITE_TIMEOUT_MS = 3000;
 /** Of one write. */
@@ -125,12 +126,4 @@ export function readPlaces(records: readonly StateRecord[]): StoredPlaces {
 export function guildOf({ key }: Pick<StateRecord, "key">): string | undefined {
   const [kind, , guildId] = key.split("/", 3);
   return kind === "player" || kind === "track" || kind === "kept" ? guildId : undefined;
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

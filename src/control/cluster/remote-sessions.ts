@@ -12,14 +12,15 @@ import { NodeError } from "../../errors.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
-import type { StateRecord } from "../../state/state-store.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { MessageRelay } from "../sessions/message-relay.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { away, OwnerRecords } from "./owner-records.ts";
+import { guildOf } from "./place-records.ts";
 import { PLAYERS, type PlayerCall, playerCall, type RemoteSessionInfo } from "./player-calls.ts";
+import { readJson } from "./read-json.ts";
 import { ownerKey, type SessionDirectory } from "./session-directory.ts";
 import { SessionRelay } from "./session-relay.ts";
 
@@ -231,7 +232,7 @@ export class RemoteSessions {
     await Promise.all(Array.from(absent, (guildId) => session.untilGone(guildId)));
     // What was ended here must not be found there.
     await state.flushed();
-    const records = (await store.readSession(info.id, atLeast)).filter((record) => isOfPlayer(record, absent));
+    const records = (await store.readSession(info.id, atLeast)).filter((record) => absent.has(guildOf(record) ?? ""));
     this.#admitAgain(remote, call, from);
     state.adoptPlayers(session, records);
     const used = usedGuilds(session);
@@ -312,20 +313,4 @@ function sessionOf(call: PlayerCall): string {
 function usedGuilds(session: Session | undefined): ReadonlySet<string> {
   if (session === undefined) return new Set();
   return new Set([...session.players.keys(), ...Array.from(session.kept.list(), ({ guildId }) => guildId)]);
-}
-
-function isOfPlayer({ key }: StateRecord, guildIds: ReadonlySet<string>): boolean {
-  return /^(?:player|track|kept)\//.test(key) && guildIds.has(guildOf(key));
-}
-
-function guildOf(key: string): string {
-  return key.split("/", 3)[2] ?? "";
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@
 
 import { z } from "zod";
 import type { Bucket, BucketEntry } from "../../cluster/bucket.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
 import { parseJson, plainJson } from "../../lib/json.ts";
 import { type SessionRecord, sessionRecord } from "../state/session-records.ts";
 import type { AskingClient } from "./session-homes.ts";
@@ -50,7 +51,7 @@ export class SessionDirectory {
   /** Of those that v3 clients can resume. */
   readonly #keyed = new Map<string, SessionRecord>();
   /** In which revision each of the last that have ended did so. */
-  readonly #ended = new Map<string, number>();
+  readonly #ended = new BoundedMap<string, number>(ENDED_MAX);
   #stop: (() => void) | undefined;
   #isComplete = false;
 
@@ -105,10 +106,7 @@ export class SessionDirectory {
     const known = this.#homes.get(sessionId);
     if (known === undefined || known.revision > revision) return;
     this.#remove(sessionId);
-    this.#ended.delete(sessionId);
     this.#ended.set(sessionId, Number.isFinite(revision) ? revision : known.revision);
-    const [oldest] = this.#ended.keys();
-    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   /** The id of a session that a v3 client can resume under that key; one of the last that was stored. */
