@@ -7,6 +7,8 @@ export type LinkStatus =
       readonly kind: "connected";
       /** Host and port of the NATS server. */
       readonly server: string;
+      /** The IP address of this machine, as that server sees it. Undefined: it does not say. */
+      readonly seenAs?: string | undefined;
     }
   | { readonly kind: "disconnected"; readonly reason: string; readonly sinceEpochMs: number };
 
