@@ -55,6 +55,7 @@ export class Lease {
   #isOver = false;
   #expiry: Timer | undefined;
   #wake: (() => void) | undefined;
+  #isHurried = false;
   #running: Promise<void> = Promise.resolve();
   #failure: string | undefined;
 
@@ -98,9 +99,10 @@ export class Lease {
     return this.#sentMs.get(beat);
   }
 
-  /** Tries at once: NATS may be there again. */
+  /** Tries at once, or once more after the try that is under way: NATS may be there again, or there is news to tell. */
   hurry(): void {
-    this.#wake?.();
+    if (this.#wake === undefined) this.#isHurried = true;
+    else this.#wake();
   }
 
   /** Others have removed its records. */
@@ -267,6 +269,10 @@ export class Lease {
   }
 
   async #wait(delayMs: number): Promise<void> {
+    if (this.#isHurried) {
+      this.#isHurried = false;
+      return;
+    }
     await new Promise<void>((resolve) => {
       const timer = this.#options.clock.after(delayMs, resolve);
       this.#wake = () => {
