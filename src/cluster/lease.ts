@@ -57,6 +57,7 @@ export class Lease {
   #isOver = false;
   #expiry: Timer | undefined;
   #wake: (() => void) | undefined;
+  #isHurried = false;
   #running: Promise<void> = Promise.resolve();
   #failure: string | undefined;
 
@@ -100,9 +101,10 @@ export class Lease {
     return this.#sentMs.get(beat);
   }
 
-  /** Tries at once: NATS may be there again. */
+  /** Tries at once, or once more after the try that is under way: NATS may be there again, or there is news to tell. */
   hurry(): void {
-    this.#wake?.();
+    if (this.#wake === undefined) this.#isHurried = true;
+    else this.#wake();
   }
 
   /** Others have removed its records. */
@@ -270,6 +272,10 @@ export class Lease {
   }
 
   async #wait(delayMs: number): Promise<void> {
+    if (this.#isHurried) {
+      this.#isHurried = false;
+      return;
+    }
     await new Promise<void>((resolve) => {
       const timer = this.#options.clock.after(delayMs, resolve);
       this.#wake = () => {

@@ -61,7 +61,7 @@ export interface MembershipOptions {
    * The machine joins again by itself, under another id.
    */
   readonly onLost: (reason: LostReason) => void;
-  /** Other machines have come or gone, or all of them are known for the first time or again. */
+  /** Other machines have come or gone, drain or not, or all of them are known for the first time or again. */
   readonly onMachines: () => void;
 }
 
@@ -198,6 +198,11 @@ export class Membership {
   /** A write has shown that the guard no longer counts. */
   onFenced(guard: BucketGuard): void {
     this.#lease?.fenced(guard);
+  }
+
+  /** What it says of itself has just changed. */
+  renewSoon(): void {
+    this.#lease?.hurry();
   }
 
   /** Gives its id up: others take its sessions over at once. Resolves within 2 s; never rejects. */

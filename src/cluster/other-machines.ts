@@ -53,7 +53,7 @@ interface OtherMachinesOptions {
   readonly logger: Logger;
   /** That of this machine, held or not; undefined while it has none. */
   readonly lease: () => Lease | undefined;
-  /** Machines have come or gone since the watch caught up, or it has caught up. */
+  /** Machines have come or gone, or drain or not, since the watch caught up, or it has caught up. */
   readonly onChanged: () => void;
   /** The record of a machine that is alive has been renewed. */
   readonly onRenewed: (machine: Machine) => void;
@@ -212,7 +212,8 @@ export class OtherMachines {
     this.#seen.set(id, { machine, load, endpoint, revision, changedMs: this.#options.clock.now() });
     this.#onLateRenewal(id, machine);
     if (machine !== undefined && before !== undefined) this.#options.onRenewed(machine);
-    if (before === undefined && this.#isCaughtUp) this.#options.onChanged();
+    const isNews = before === undefined || before.load?.isDraining !== load?.isDraining;
+    if (isNews && this.#isCaughtUp) this.#options.onChanged();
   }
 
   /** A machine that goes on with its renewals lives, whatever spoke against it: then only its lease decides. */

@@ -147,6 +147,7 @@ export class TestMachine {
       ...{ clock, random },
       recorder: this.state.recorder,
       onEvent: (event) => this.cluster.onEvent(event),
+      onDraining: () => this.cluster.onDraining(),
       createPlayer: (owner) => {
         const player = new FakeSessionPlayer(owner);
         const goodbyeMs = options.goodbyeMs?.() ?? 0;
@@ -166,7 +167,7 @@ export class TestMachine {
       endSilent: async (session) => {
         if (this.silent.has(session)) session.disconnect();
       },
-      readLoad: () => this.load,
+      readLoad: () => ({ ...this.load, isDraining: this.sessions.isDraining }),
     });
     this.cluster = cluster;
     cluster.onPlayerCall((text) => this.#carryOut(text));

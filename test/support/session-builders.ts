@@ -20,7 +20,7 @@ export const EMPTY_UPDATE: PlayerUpdate = {
 };
 
 type CreateSessionsOptions = Pick<SessionsOptions, "clock" | "createPlayer" | "onOpened" | "onEvent" | "recorder"> &
-  Partial<Pick<SessionsOptions, "limitsOf" | "random">>;
+  Partial<Pick<SessionsOptions, "limitsOf" | "random" | "onDraining">>;
 
 export function createSessions(options: CreateSessionsOptions): Sessions {
   return new Sessions({

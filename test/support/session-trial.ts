@@ -21,11 +21,13 @@ const SLOW_MS_MAX = 3000;
 const HARM_MS_MAX = 22_000;
 const AWAY_MS_MAX = 30_000;
 const GOODBYE_MS_MAX = 1500;
+const DRAIN_MS_MAX = 10_000;
 /** Chances within a step. */
 const HARM = STEP_MS / 12_000;
 const AWAY = STEP_MS / 40_000;
 const DEATH = STEP_MS / 40_000;
 const LEAVING = STEP_MS / 20_000;
+const DRAINING = STEP_MS / 15_000;
 const ACT = STEP_MS / 500;
 
 interface Process extends TrialProcess {
@@ -33,6 +35,8 @@ interface Process extends TrialProcess {
   readonly clock: PausableClock;
   readonly ids: Set<string>;
   isLeaving: boolean;
+  /** Its players are moved until then; it leaves, or takes players again. */
+  drainsUntilMs: number;
   harm: { readonly untilMs: number; readonly end: () => void } | undefined;
 }
 
@@ -48,7 +52,7 @@ export class SessionTrial {
   readonly world = new ClusterWorld();
   readonly clients: TrialClient[] = [];
   readonly faults: string[] = [];
-  readonly counts = { lost: 0, deaths: 0, left: 0, given: 0, taken: 0, adopted: 0 };
+  readonly counts = { lost: 0, deaths: 0, left: 0, given: 0, taken: 0, adopted: 0, released: 0 };
   readonly #random: () => number;
   readonly #places: Place[] = [];
   readonly #processes: Process[] = [];
@@ -91,6 +95,7 @@ export class SessionTrial {
     if (nats.isAway) nats.comeBack();
     for (const place of this.#places) if (place.process?.harm !== undefined) this.#endHarm(place.process);
     for (const place of this.#places) if (place.process === undefined) this.#start(place);
+    for (const { machine } of this.#running) machine.sessions.drain(false);
     await this.#pass(durationMs);
     for (const client of this.clients) client.settle();
     await this.#checkAll();
@@ -117,6 +122,7 @@ export class SessionTrial {
       this.counts.taken += taken;
       this.counts.adopted += adopted;
       this.counts.lost += machine.cluster.lives;
+      this.counts.released += machine.cluster.releasedCount;
     }
   }
 
@@ -149,7 +155,9 @@ export class SessionTrial {
       if (isPaused) continue;
       const { lives } = machine.cluster;
       for (const player of alive) {
-        const { sessionId, guildId, isDestroyed } = player;
+        const { sessionId, guildId, isDestroyed, isHeld } = player;
+        // It is silent until the one before it has ended.
+        if (isHeld) continue;
         const bornIn = this.#lives.get(player) ?? lives;
         this.#lives.set(player, bornIn);
         const key = `${sessionId} ${guildId}`;
@@ -264,10 +272,17 @@ export class SessionTrial {
     if (process.isLeaving) return;
     if (process.harm !== undefined && process.harm.untilMs <= this.#nowMs) this.#endHarm(process);
     if (process.harm === undefined && this.#random() < HARM) this.#harm(process);
+    const { machine } = process;
+    if (!machine.sessions.isDraining && this.#random() < DRAINING) {
+      machine.sessions.drain(true);
+      process.drainsUntilMs = this.#nowMs + this.#random() * DRAIN_MS_MAX;
+    }
+    const isDrained = machine.sessions.isDraining && this.#nowMs >= process.drainsUntilMs;
+    if (isDrained && this.#random() < 0.3) machine.sessions.drain(false);
     const isOneLeft = this.#running.filter((one) => !one.isPaused && !one.isLeaving).length > 1;
     if (!isOneLeft) return;
     if (this.#random() < DEATH) this.#kill(process);
-    else if (process.harm === undefined && this.#random() < LEAVING) void this.#leave(process);
+    else if (process.harm === undefined && (isDrained || this.#random() < LEAVING)) void this.#leave(process);
   }
 
   #start(place: Place): void {
@@ -287,7 +302,7 @@ export class SessionTrial {
     const machine = new TestMachine(this.world, place.name, { formerLife, clock, random, goodbyeMs, choose });
     machine.bucket.transit = () => this.#transit(TRANSIT_MS_MAX);
     const process: Process = {
-      ...{ place, machine, clock, ids, isOver: false, isLeaving: false, harm: undefined },
+      ...{ place, machine, clock, ids, isOver: false, isLeaving: false, drainsUntilMs: 0, harm: undefined },
       get isPaused() {
         return clock.isPaused;
       },

@@ -39,6 +39,14 @@ export function chosenMachine<T extends Candidate>(candidates: readonly T[], { s
   return loadOf(self) <= loadOf(least) + OWN_LOAD_EXTRA ? self : least;
 }
 
+/** What is wished of the machine for one more player. */
+export interface PlaceWish {
+  /** Of the player's voice server, as `voiceRegion` names it; undefined: not known. */
+  readonly region: string | undefined;
+  /** It would do as well where it is: only a machine that has capacity is chosen. Default: false. */
+  readonly isMoving?: boolean;
+}
+
 interface MachineChooserOptions {
   readonly membership: Pick<Membership, "self" | "peers" | "loadOf">;
   readonly clock: Clock;
@@ -57,13 +65,14 @@ export class MachineChooser {
   }
 
   /**
-   * The id of the machine for one more player, which counts as placed there. `region`: of its voice server, as
-   * `voiceRegion` names it. Undefined: there is no audio machine that takes players.
+   * The id of the machine for one more player, which counts as placed there. Undefined: there is no audio machine that
+   * takes players.
    */
-  choose(region: string | undefined): string | undefined {
+  choose({ region, isMoving = false }: PlaceWish): string | undefined {
     this.#forgetOld();
     const selfId = this.#options.membership.self?.id;
-    const id = chosenMachine(this.#candidates(), { selfId, region })?.id;
+    const candidates = this.#candidates().filter((candidate) => !isMoving || hasCapacity(candidate));
+    const id = chosenMachine(candidates, { selfId, region })?.id;
     if (id !== undefined) this.#placed.set(id, (this.#placed.get(id) ?? 0) + 1);
     return id;
   }

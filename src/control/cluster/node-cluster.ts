@@ -25,8 +25,9 @@ import type { NodeState } from "../state/node-state.ts";
 import type { ClusterReport } from "./cluster-status.ts";
 import type { FormerLife } from "./former-life.ts";
 import { MachineCalls } from "./machine-calls.ts";
-import { MachineChooser } from "./machine-chooser.ts";
+import { MachineChooser, type PlaceWish } from "./machine-chooser.ts";
 import { PlayerPlaces } from "./player-places.ts";
+import { PlayerReleases } from "./player-releases.ts";
 import { RemoteSessions } from "./remote-sessions.ts";
 import { SessionClaims } from "./session-claims.ts";
 import { SessionDirectory } from "./session-directory.ts";
@@ -93,7 +94,7 @@ interface NodeClusterOptions {
   readonly state: NodeState;
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   /** The machine for one more player. Default: by region, capacity and load. */
-  readonly choose?: (wish: { readonly region: string | undefined }) => string | undefined;
+  readonly choose?: (wish: PlaceWish) => string | undefined;
   /** Ends the connection of a session whose client does not answer. */
   readonly endSilent: (session: Session) => Promise<void>;
   /** How busy this machine is now. */
@@ -109,6 +110,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   readonly #places: PlayerPlaces;
   readonly #remotes: RemoteSessions;
   readonly #calls: MachineCalls;
+  readonly #releases: PlayerReleases;
   readonly #counts = { forwarded: 0, forwardsFailed: 0, lost: 0 };
   #onCall: ((request: string) => Promise<string>) | undefined;
   #stopServing: (() => void) | undefined;
@@ -126,7 +128,8 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
       },
     });
     this.#directory = directory;
-    const parts = { ...options, bucket, store, link, membership, directory };
+    this.#releases = new PlayerReleases({ ...options, store });
+    const parts = { ...options, bucket, store, link, membership, directory, releases: this.#releases };
     this.#calls = new MachineCalls({ link, membership });
     this.#remotes = new RemoteSessions(parts);
     const chooser = new MachineChooser({ membership, clock: options.clock });
@@ -134,7 +137,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
       ...parts,
       calls: this.#calls,
       epochOf: (sessionId) => this.#claims.epochOf(sessionId),
-      choose: options.choose ?? (({ region }) => chooser.choose(region)),
+      choose: options.choose ?? ((wish) => chooser.choose(wish)),
     });
     this.#claims = new SessionClaims({ ...parts, places: this.#places, remotes: this.#remotes });
     opened.handlers = {
@@ -166,6 +169,22 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#directory.close();
     await membership.leave();
     await Promise.all([link.close(), formerLife.close()]);
+  }
+
+  /** This machine begins or ceases to drain: the others are told at once, and its players go on elsewhere. */
+  onDraining(): void {
+    this.#options.opened.membership.renewSoon();
+    this.#places.onMachines();
+  }
+
+  /** Players that have gone on elsewhere while this machine lives, since the process started. */
+  get releasedCount(): number {
+    return this.#releases.count;
+  }
+
+  /** There is another machine that would take players of this one. */
+  get canMovePlayers(): boolean {
+    return this.#places.canMove;
   }
 
   /** What has happened to a session. */

@@ -35,6 +35,8 @@ export interface Placed {
   readonly others: Set<string>;
   /** Players of dead machines are on their way to other ones. */
   movingCount: number;
+  /** Where its players are is being written for another machine, which gets the session: nothing may move. */
+  isGiving: boolean;
 }
 
 interface PlacedPlayersOptions {
@@ -73,7 +75,7 @@ export class PlacedPlayers {
   of(session: Session): Placed {
     const known = this.#placed.get(session.id);
     if (known?.session === session) return known;
-    const placed: Placed = { session, places: new Map(), others: new Set(), movingCount: 0 };
+    const placed: Placed = { session, places: new Map(), others: new Set(), movingCount: 0, isGiving: false };
     this.#placed.set(session.id, placed);
     return placed;
   }
@@ -83,6 +85,13 @@ export class PlacedPlayers {
     const place = places.get(guildId) ?? newPlace(guildId, { revision: 0 });
     places.set(guildId, place);
     return place;
+  }
+
+  /** Forgets one that says nothing: it is here, has no record, and nobody holds or changes it. */
+  forgetUnused({ places }: Placed, place: Place): void {
+    const { guildId, machineId, revision, holdCount, changing } = place;
+    if (machineId !== undefined || revision !== 0 || holdCount > 0 || changing !== undefined) return;
+    if (places.get(guildId) === place) places.delete(guildId);
   }
 
   /** Machines other than this one that have players of the session. */

@@ -44,6 +44,14 @@ export const playerCall = z.discriminatedUnion("kind", [
     ...{ session, epoch, guildIds: z.array(guildId).max(10_000) },
     atLeast: atLeast.optional(),
   }),
+  /**
+   * These are to end here without a word to the client, stored as they are: they go on elsewhere. `isIdleOnly`: only those
+   * that do not sound. Answer: `releaseAnswer`.
+   */
+  z.strictObject({
+    kind: z.literal("release"),
+    ...{ sessionId, epoch, guildIds: z.array(guildId).max(10_000), isIdleOnly: z.boolean() },
+  }),
   /** Whether there is a player of the guild, or anything that is kept for it. Answer: `holdsAnswer`. */
   z.strictObject({ kind: z.literal("holds"), sessionId, epoch, guildId }),
   /** The client is back: it is to be sent where each player is. Answer: empty. */
@@ -56,6 +64,8 @@ export type PlayerCall = z.infer<typeof playerCall>;
 
 /** `missing`: those that have no records, so that there is nothing to make them from. */
 export const ensureAnswer = z.strictObject({ missing: z.array(guildId) });
+/** `released`: those that have ended there, and are stored; all others are still there. */
+export const releaseAnswer = z.strictObject({ released: z.array(guildId) });
 export const holdsAnswer = z.strictObject({ holds: z.boolean() });
 
 export const messagesCall = z.strictObject({

@@ -13,6 +13,7 @@ import type { NodeState } from "../state/node-state.ts";
 import { recordKey } from "../state/session-records.ts";
 import { askMachine, infoOf } from "./ask-machine.ts";
 import type { MachineCalls } from "./machine-calls.ts";
+import type { PlaceWish } from "./machine-chooser.ts";
 import { guildOf, type PlaceRecords, readPlaces, type StoredRelay } from "./place-records.ts";
 import type { Place, Placed, PlacedPlayers } from "./placed-players.ts";
 import { ensureAnswer } from "./player-calls.ts";
@@ -34,7 +35,7 @@ interface PlayerMovesOptions {
   /** The revision of the owner record of a session that is this machine's. */
   readonly epochOf: (sessionId: string) => number | undefined;
   /** The machine for one more player; undefined: there is none that plays audio. */
-  readonly choose: (wish: { readonly region: string | undefined }) => string | undefined;
+  readonly choose: (wish: PlaceWish) => string | undefined;
   /** Its machine has said whether it has it, or has died. */
   readonly onEnsured: (placed: Placed, place: Place) => void;
   /** Forgets a place and its record. */
@@ -80,7 +81,8 @@ export class PlayerMoves {
     const moved = this.#options.placed.change(places, () =>
       this.#slots.run(async () => {
         if (!isChosen) for (const place of places) this.chooseOther(place);
-        await this.#move(placed, places);
+        await this.bring(placed, places);
+        if (places.length > 0 && this.#options.placed.isCurrent(placed)) this.#logMoved(placed, places);
       }),
     );
     void moved.then(() => {
@@ -102,7 +104,7 @@ export class PlayerMoves {
    * Brings players to the machines that were chosen for them, and takes what dead machines have left. Goes on until that is
    * done, or cannot be any more.
    */
-  async #move(placed: Placed, places: readonly Place[]): Promise<void> {
+  async bring(placed: Placed, places: readonly Place[]): Promise<void> {
     const { session } = placed;
     const { membership, store, clock, logger } = this.#options;
     for (
@@ -126,11 +128,6 @@ export class PlayerMoves {
         for (const machineId of dead) placed.others.delete(machineId);
         this.#adopt(placed, places, records);
         this.ensureAll(placed, places, atLeast);
-        if (places.length === 0) return;
-        const players = places.length;
-        logger.info("cluster: players of a session get other machines: theirs has died", {
-          ...{ sessionId: session.id, players },
-        });
         return;
       } catch (error) {
         for (const place of places) place.revision = undefined;
@@ -139,6 +136,12 @@ export class PlayerMoves {
         await pause(clock, delayMs);
       }
     }
+  }
+
+  #logMoved({ session }: Placed, { length: players }: readonly Place[]): void {
+    this.#options.logger.info("cluster: players of a session get other machines: theirs has died", {
+      ...{ sessionId: session.id, players },
+    });
   }
 
   /** Makes those again that are to be here. */

@@ -21,9 +21,12 @@ import type { NodeState } from "../state/node-state.ts";
 import { recordKey } from "../state/session-records.ts";
 import { askMachine, infoOf } from "./ask-machine.ts";
 import type { MachineCalls } from "./machine-calls.ts";
+import type { PlaceWish } from "./machine-chooser.ts";
+import { MachineDrain } from "./machine-drain.ts";
 import { away } from "./owner-records.ts";
 import { guildOf, PlaceRecords, readPlaces, type StoredRelay } from "./place-records.ts";
 import { newPlace, type Place, type Placed, PlacedPlayers } from "./placed-players.ts";
+import type { PlayerReleases } from "./player-releases.ts";
 import { holdsAnswer, MESSAGES, type messagesAnswer, messagesCall } from "./player-calls.ts";
 import { PlayerMoves } from "./player-moves.ts";
 import { RETRY_MS_MAX, RETRY_MS_MIN } from "./retry-times.ts";
@@ -35,16 +38,17 @@ const HOLD_MS_MAX = 10_000;
 
 interface PlayerPlacesOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
-  readonly store: Pick<ClusterStore, "readSession" | "forget">;
+  readonly store: Pick<ClusterStore, "readSession">;
   readonly link: Pick<MachineLink, "serve">;
-  readonly membership: Pick<Membership, "self" | "guard" | "peers" | "isAlive" | "isNatsAway" | "onFenced">;
-  readonly sessions: Pick<Sessions, "get" | "own">;
+  readonly membership: Pick<Membership, "self" | "guard" | "peers" | "loadOf" | "isAlive" | "isNatsAway" | "onFenced">;
+  readonly sessions: Pick<Sessions, "get" | "own" | "all">;
+  readonly releases: Pick<PlayerReleases, "release">;
   readonly state: Pick<NodeState, "adoptPlayers" | "written" | "flushed" | "isStoring" | "write">;
   readonly calls: Pick<MachineCalls, "call">;
   /** The revision of the owner record of a session that is this machine's. */
   readonly epochOf: (sessionId: string) => number | undefined;
   /** The machine for one more player; undefined: there is none that plays audio. */
-  readonly choose: (wish: { readonly region: string | undefined }) => string | undefined;
+  readonly choose: (wish: PlaceWish) => string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -68,6 +72,7 @@ export class PlayerPlaces {
   readonly #placed: PlacedPlayers;
   readonly #openings = new Map<string, Opening>();
   readonly #moves: PlayerMoves;
+  readonly #drain: MachineDrain;
   #stopServing: (() => void) | undefined;
   #life = 0;
 
@@ -81,12 +86,14 @@ export class PlayerPlaces {
       onEnsured: (placed, place) => this.#checkIfGone(placed, place),
       remove: (placed, place) => this.#remove(placed, place),
     });
+    this.#drain = new MachineDrain({ ...options, placed: this.#placed, moves: this.#moves });
   }
 
   /** This machine has that id from now on. */
   onJoined(machineId: string): void {
     this.#stopServing?.();
     this.#stopServing = this.#options.link.serve(machineId, MESSAGES, (text, from) => this.#receive(text, from));
+    this.#drain.check();
   }
 
   /** Other machines may have all sessions by now. */
@@ -99,6 +106,7 @@ export class PlayerPlaces {
 
   close(): void {
     this.#life++;
+    this.#drain.close();
     this.#stopServing?.();
   }
 
@@ -114,7 +122,7 @@ export class PlayerPlaces {
     const isKnown = this.#placed.get(sessionId)?.places.has(guildId) === true;
     // One that is being destroyed is waited for: the session may be given away before the next one is made.
     const isHere = session.players.has(guildId) || session.kept.has(guildId);
-    if (!isKnown && (!options.isMaking || isHere)) return undefined;
+    if (!isKnown && !isHere && !options.isMaking) return undefined;
     return this.#hold(session, guildId, options);
   }
 
@@ -187,14 +195,23 @@ export class PlayerPlaces {
     const { self } = this.#options.membership;
     if (self === undefined) throw away("this machine is not part of it");
     const placed = this.#placed.of(session);
+    placed.isGiving = true;
+    try {
+      await this.#write(placed, self.id);
+    } finally {
+      placed.isGiving = false;
+    }
+  }
+
+  async #write(placed: Placed, selfId: string): Promise<void> {
     await Promise.all(Array.from(placed.places.values(), ({ changing }) => changing));
     const written = new Set<string>();
     const unwritten = (): readonly string[] => guildsOf(placed).filter((guildId) => !written.has(guildId));
     // Its client may have come back meanwhile, and gone again.
     for (let guildIds = unwritten(); guildIds.length > 0; guildIds = unwritten()) {
       for (const guildId of guildIds) this.#placed.placeOf(placed, guildId).revision = undefined;
-      const changes = guildIds.map((guildId) => ({ guildId, machineId: self.id, revision: undefined }));
-      await this.#records.write(session.id, changes);
+      const changes = guildIds.map((guildId) => ({ guildId, machineId: selfId, revision: undefined }));
+      await this.#records.write(placed.session.id, changes);
       for (const guildId of guildIds) written.add(guildId);
     }
   }
@@ -255,14 +272,20 @@ export class PlayerPlaces {
     }
   }
 
-  /** Machines have come or gone: players of those that have died get another one. */
+  /** There is a machine to move players to. */
+  get canMove(): boolean {
+    return this.#drain.canMove;
+  }
+
+  /** Machines have come or gone, or drain: players of those that have died, or do, get another one. */
   onMachines(): void {
     for (const placed of this.#placed.all) this.#moves.followDeaths(placed);
+    this.#drain.check();
   }
 
   // Holds
 
-  async #hold(session: Session, guildId: string, { isMaking, region }: HoldOptions): Promise<PlayerHold> {
+  async #hold(session: Session, guildId: string, options: HoldOptions): Promise<PlayerHold> {
     const { clock } = this.#options;
     const placed = this.#placed.of(session);
     const endMs = clock.now() + HOLD_MS_MAX;
@@ -274,10 +297,10 @@ export class PlayerPlaces {
       place = this.#placed.placeOf(placed, guildId);
     }
     place.holdCount++;
-    place.region = region ?? place.region;
+    const isNew = place.machineId === undefined && !place.isChosenHere && !session.hasGuild(guildId);
+    if (isNew || place.machineId !== undefined) place.region = options.region ?? place.region;
     try {
-      const isNew = place.machineId === undefined && !place.isChosenHere && !session.hasGuild(guildId);
-      if (isNew && isMaking) await this.#place(placed, place);
+      if (isNew && options.isMaking) await this.#place(placed, place);
     } catch (error) {
       this.#release(placed, place, { mayBeGone: false });
       throw error;
@@ -322,9 +345,8 @@ export class PlayerPlaces {
     place.mayBeGone ||= mayBeGone;
     if (place.holdCount > 0 || this.#placed.get(placed.session.id) !== placed) return;
     place.isChosenHere = false;
-    if (place.machineId === undefined) {
-      if (place.revision === 0) placed.places.delete(place.guildId);
-    } else this.#checkIfGone(placed, place);
+    if (place.machineId === undefined) this.#placed.forgetUnused(placed, place);
+    else this.#checkIfGone(placed, place);
   }
 
   #checkIfGone(placed: Placed, place: Place): void {

@@ -19,6 +19,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { away, OwnerRecords } from "./owner-records.ts";
 import { guildOf } from "./place-records.ts";
+import type { PlayerReleases } from "./player-releases.ts";
 import { PLAYERS, type PlayerCall, playerCall, type RemoteSessionInfo } from "./player-calls.ts";
 import { readJson } from "./read-json.ts";
 import { ownerKey, type SessionDirectory } from "./session-directory.ts";
@@ -41,6 +42,7 @@ interface RemoteSessionsOptions {
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget">;
   readonly sessions: Pick<Sessions, "get" | "own" | "openRemote" | "isClosed">;
   readonly state: Pick<NodeState, "adoptPlayers" | "flushed" | "isStoring">;
+  readonly releases: Pick<PlayerReleases, "release">;
   readonly dialectOf: (version: Dialect["version"]) => Dialect;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -53,7 +55,9 @@ interface Remote {
   callCount: number;
   /** When it was last seen to be of use. */
   usedMs: number;
-  /** Its players are made again by one call after another. */
+  /** Guilds of the requests among them, each as often as there are any. */
+  readonly asked: string[];
+  /** Its players are made again, and released, by one call after another. */
   ensuring: Promise<void>;
 }
 
@@ -114,7 +118,7 @@ export class RemoteSessions {
       session: () => sessions.get(sessionId),
       onClosed: () => this.#remotes.delete(sessionId),
     });
-    this.#remotes.set(sessionId, { relay, callCount: 0, usedMs: clock.now(), ensuring: Promise.resolve() });
+    this.#remotes.set(sessionId, { relay, callCount: 0, usedMs: clock.now(), asked: [], ensuring: Promise.resolve() });
     return relay;
   }
 
@@ -146,17 +150,14 @@ export class RemoteSessions {
           // A player that is being made again must not be made as a new one.
           await remote.ensuring;
           this.#admitAgain(remote, call, from);
-          return await this.#onRequest(call.request);
+          return await this.#carryOut(remote, call);
         });
       case "ensure":
-        return await this.#within(call.session, async (remote) => {
-          const ensured = remote.ensuring.then(() => this.#ensure(remote, call, from));
-          remote.ensuring = ensured.then(
-            () => undefined,
-            () => undefined,
-          );
-          return JSON.stringify({ missing: await ensured });
-        });
+        return await this.#within(call.session, async (remote) =>
+          JSON.stringify({ missing: await inOrder(remote, () => this.#ensure(remote, call, from)) }),
+        );
+      case "release":
+        return JSON.stringify({ released: await this.#release(call, from) });
       case "holds":
         return JSON.stringify({ holds: await this.#holds(call.sessionId, call.guildId) });
       case "sendUpdates":
@@ -184,10 +185,19 @@ export class RemoteSessions {
   }
 
   /** As `#admit`, after something was waited for. */
-  #admitAgain(remote: Remote, call: EnsureCall | Extract<PlayerCall, { kind: "request" }>, from: string): void {
+  #admitAgain(remote: Remote, call: PlayerCall, from: string): void {
     this.#admit(call, from);
-    if (this.#remotes.get(call.session.id) !== remote)
+    if (this.#remotes.get(sessionOf(call)) !== remote)
       throw new NodeError("cluster-away", "the session has just ended");
+  }
+
+  async #carryOut({ asked }: Remote, { guildId, request }: Extract<PlayerCall, { kind: "request" }>): Promise<string> {
+    if (guildId !== null) asked.push(guildId);
+    try {
+      return await this.#onRequest(request);
+    } finally {
+      if (guildId !== null) asked.splice(asked.indexOf(guildId), 1);
+    }
   }
 
   /** With the session, which is opened for it and does not end for want of use meanwhile. */
@@ -240,6 +250,20 @@ export class RemoteSessions {
     // Records of what could not be made again are removed; afterwards another machine may write them.
     if (missing.length > 0) await state.flushed();
     return missing;
+  }
+
+  /** Those that are being asked for something stay, and all while there are events that their gateway has not taken. */
+  async #release(call: Extract<PlayerCall, { kind: "release" }>, from: string): Promise<readonly string[]> {
+    const { sessions, releases } = this.#options;
+    const remote = this.#remotes.get(call.sessionId);
+    if (remote === undefined) return await releases.release(undefined, call.guildIds, () => true);
+    return await inOrder(remote, async () => {
+      this.#admitAgain(remote, call, from);
+      return await releases.release(sessions.get(call.sessionId), call.guildIds, (guildId, player) => {
+        const isBusy = remote.asked.includes(guildId) || !remote.relay.hasPassedEvents;
+        return !isBusy && !(call.isIdleOnly && player?.isPlaying === true);
+      });
+    });
   }
 
   /** @throws NodeError "cluster-away" when there is nothing, but its records may still be there */
@@ -303,6 +327,16 @@ export class RemoteSessions {
   #end(id: string): void {
     if (this.#remotes.has(id)) this.#options.sessions.get(id)?.drop();
   }
+}
+
+/** As `work`, after whatever makes or releases its players already. */
+async function inOrder<T>(remote: Remote, work: () => Promise<T>): Promise<T> {
+  const done = remote.ensuring.then(work);
+  remote.ensuring = done.then(
+    () => undefined,
+    () => undefined,
+  );
+  return await done;
 }
 
 function sessionOf(call: PlayerCall): string {

@@ -60,6 +60,11 @@ export class SessionRelay implements MessageRelay {
     return this.#waiting.length === 0;
   }
 
+  /** Nothing waits to be passed on that must arrive. */
+  get hasPassedEvents(): boolean {
+    return this.#waiting.every(({ number }) => number === undefined);
+  }
+
   nextNumber(): number {
     return this.#options.nextNumber();
   }

@@ -46,6 +46,12 @@ export class KeptValues {
 
   /** Undefined removes it. Throws `memory-exhausted`. */
   set(guildId: string, plugin: string, json: string | undefined): void {
+    if (this.#put(guildId, plugin, json)) this.#onChanged(guildId, plugin);
+  }
+
+  /** False: it was so before. */
+  #put(guildId: string, plugin: string, json: string | undefined): boolean {
+    if (json === this.get(guildId, plugin)) return false;
     const ofGuild = this.#byGuild.get(guildId) ?? new Map<string, string>();
     const moreBytes = sizeOf(json) - sizeOf(ofGuild.get(plugin));
     if (moreBytes > 0) this.#memory.take(moreBytes, "a plugin's value");
@@ -54,12 +60,21 @@ export class KeptValues {
     else ofGuild.set(plugin, json);
     if (ofGuild.size === 0) this.#byGuild.delete(guildId);
     else this.#byGuild.set(guildId, ofGuild);
-    this.#onChanged(guildId, plugin);
+    return true;
   }
 
   /** Removes all of a guild. */
   drop(guildId: string): void {
-    for (const plugin of [...(this.#byGuild.get(guildId)?.keys() ?? [])]) this.set(guildId, plugin, undefined);
+    for (const plugin of this.#pluginsOf(guildId)) this.set(guildId, plugin, undefined);
+  }
+
+  /** As `drop`, without a word: all of it goes on elsewhere. */
+  release(guildId: string): void {
+    for (const plugin of this.#pluginsOf(guildId)) this.#put(guildId, plugin, undefined);
+  }
+
+  #pluginsOf(guildId: string): readonly string[] {
+    return [...(this.#byGuild.get(guildId)?.keys() ?? [])];
   }
 }
 

@@ -43,6 +43,8 @@ export class SessionPlayers {
   readonly #players = new Map<string, SessionPlayer>();
   /** Players being destroyed: their guild gets a new one only afterwards. */
   readonly #leaving = new Map<string, Promise<void>>();
+  /** Go on elsewhere: nobody hears of their end here. */
+  readonly #released = new WeakSet<SessionPlayer>();
   #endings: Promise<void> = Promise.resolve();
   #isEnded = false;
 
@@ -97,8 +99,28 @@ export class SessionPlayers {
     this.#options.onChanged(guildId);
     // A client may set values before its first update, which may fail.
     if (!player.isUnused) this.kept.drop(guildId);
-    const leaving = this.#destroy(player).finally(() => {
-      this.#leaving.delete(guildId);
+    return this.#leave(player);
+  }
+
+  /**
+   * Ends a guild's player, if there is one, and drops what is kept for it, without a word to the client or to what is
+   * stored: it goes on elsewhere. Resolves when it has ended. Call it when none is being destroyed.
+   */
+  async release(guildId: string): Promise<void> {
+    this.kept.release(guildId);
+    const player = this.#players.get(guildId);
+    if (player === undefined) return;
+    this.#players.delete(guildId);
+    this.#released.add(player);
+    await this.#leave(player);
+  }
+
+  #leave(player: SessionPlayer): Promise<void> {
+    const { guildId } = player;
+    // A restored one may be there beside the one before it, which has not ended yet.
+    const before = this.#leaving.get(guildId);
+    const leaving = Promise.all([before, this.#destroy(player)]).then(() => {
+      if (this.#leaving.get(guildId) === leaving) this.#leaving.delete(guildId);
       this.#options.onEvent?.({ type: "playerDestroyed", sessionId: this.#options.sessionId, guildId });
     });
     this.#leaving.set(guildId, leaving);
@@ -122,9 +144,10 @@ export class SessionPlayers {
     return player;
   }
 
-  /** Lets a restored player go on, if it is still there. Resolves as its `begin`. */
+  /** Lets a restored player go on, if it is still there, after the one before it. Resolves as its `begin`. */
   async begin(player: SessionPlayer): Promise<void> {
     const { guildId } = player;
+    if (this.#leaving.has(guildId)) await this.untilGone(guildId);
     if (this.#players.get(guildId) !== player) return;
     this.#options.onEvent?.({ type: "playerCreated", sessionId: this.#options.sessionId, guildId });
     await player.begin();
@@ -169,11 +192,21 @@ export class SessionPlayers {
 
   #new(guildId: string, { isHeld }: { readonly isHeld: boolean }): SessionPlayer {
     const { sessionId, userId, account, sink, memory, onChanged, createPlayer } = this.#options;
-    return createPlayer({
-      ...{ guildId, userId, sessionId, account, sink, isHeld },
+    let player: SessionPlayer | undefined;
+    const isReleased = (): boolean => player !== undefined && this.#released.has(player);
+    player = createPlayer({
+      ...{ guildId, userId, sessionId, account, isHeld },
+      sink: {
+        send: (message) => {
+          if (!isReleased()) sink.send(message);
+        },
+      },
       memory: memory.stored,
-      onChanged: () => onChanged(guildId),
+      onChanged: () => {
+        if (!isReleased()) onChanged(guildId);
+      },
     });
+    return player;
   }
 
   async #destroy(player: SessionPlayer): Promise<void> {

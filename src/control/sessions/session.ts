@@ -308,6 +308,11 @@ export class Session implements EventSink {
     return this.#players.destroy(guildId);
   }
 
+  /** See `SessionPlayers.release`. */
+  releasePlayer(guildId: string): Promise<void> {
+    return this.#players.release(guildId);
+  }
+
   /** See `SessionPlayers.restore`. */
   restorePlayer(guildId: string, snapshot: PlayerIntent): SessionPlayer {
     return this.#players.restore(guildId, snapshot);

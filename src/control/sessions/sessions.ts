@@ -52,6 +52,8 @@ export interface SessionsOptions {
   readonly limitsOf: (owner: string | undefined) => Pick<Limits, "sessions" | "players">;
   /** Told of all that is to outlive the process. Default: nothing is. */
   readonly recorder?: SessionRecorder | undefined;
+  /** It begins or ceases to drain. */
+  readonly onDraining?: () => void;
   /** A client has connected, so players may follow soon. */
   readonly onOpened?: () => void;
   /** Something has happened to a session, or to whether a player is there. `owner`: its client. Default: nobody is told. */
@@ -146,7 +148,7 @@ export class Sessions {
         logger: this.#options.logger.child({ sessionId: id }),
         createPlayer: this.#options.createPlayer,
         memory: this.#memory.open(client.account),
-        checkPlayerCount: () => this.#checkPlayerCount(client),
+        checkPlayerCount: () => this.#checkPlayerCount(id, client),
         readStats: () => this.stats(),
         onEvent: (event) => this.#options.onEvent?.(event, ownerOf(client.account, `user ${client.userId}`)),
         onWaiting: (waiting) => this.#onWaiting(waiting),
@@ -209,6 +211,7 @@ export class Sessions {
     this.#options.logger.warn(
       isOn ? "draining: new sessions and players are refused" : "draining ended: new sessions and players are accepted",
     );
+    this.#options.onDraining?.();
   }
 
   /** Closes and ends all sessions whose owner is no longer known. */
@@ -316,8 +319,9 @@ export class Sessions {
     this.#options.onEvent?.(sessionEvent(type, session), ownerOf(session.account, `user ${session.userId}`));
   }
 
-  #checkPlayerCount({ owner, account, userId }: SessionClient): void {
-    if (this.#isDraining)
+  #checkPlayerCount(id: string, { owner, account, userId }: SessionClient): void {
+    // The machine of a remote session has chosen this one before it knew, and has the player go on elsewhere soon.
+    if (this.#isDraining && this.own(id) !== undefined)
       throw new NodeError("node-draining", "the node is draining: it accepts no new players; use another node");
     let count = 0;
     let ownCount = 0;

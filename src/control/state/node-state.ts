@@ -132,6 +132,14 @@ export class NodeState {
     return this.#recording?.recorder.releaseClient(session) ?? [];
   }
 
+  /**
+   * These players go on at another machine, from how they are now: they are to be released in this moment, and then
+   * `flushed`. Returns the keys of their records, to `forget` when that is done.
+   */
+  releasePlayers(session: Session, guildIds: readonly string[]): readonly string[] {
+    return this.#recording?.recorder.releasePlayers(session, guildIds) ?? [];
+  }
+
   /** The records with these keys are another machine's now. */
   forget(keys: readonly string[]): void {
     this.#recording?.writer.forget(keys);

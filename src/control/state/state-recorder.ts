@@ -121,6 +121,31 @@ export class StateRecorder implements SessionRecorder {
     return keys;
   }
 
+  /**
+   * Players of the session, which need not be stored, go on at another machine: what is not written yet of them is written
+   * as it is at this moment. Returns the keys of their records. Call it before they are released.
+   */
+  releasePlayers(session: RecordedSession, guildIds: readonly string[]): readonly string[] {
+    const isStored = this.#stored.has(session);
+    const stored: Stored = this.#stored.get(session) ?? { entries: new Map(), tracks: new Map() };
+    this.#stored.set(session, stored);
+    const guilds = new Set(guildIds);
+    for (const guildId of guilds) if (session.players.has(guildId)) this.onPlayer(session, guildId);
+    for (const { guildId, plugin } of session.kept.list())
+      if (!isStored && guilds.has(guildId)) this.onKept(session, guildId, plugin);
+    const keys = [...stored.entries.keys()].filter((key) => {
+      const [kind, , guildId = ""] = key.split("/");
+      return (kind === "player" || kind === "kept") && guilds.has(guildId);
+    });
+    for (const key of keys) {
+      this.#options.writer.fix(key);
+      stored.entries.delete(key);
+    }
+    for (const guildId of guilds) stored.tracks.delete(guildId);
+    if (!isStored) this.#stored.delete(session);
+    return [...keys, ...guildIds.map((guildId) => recordKey.track(session.id, guildId))];
+  }
+
   /** Others go on with all sessions: nothing of them is written any more. */
   forgetAll(): void {
     this.#stored.clear();

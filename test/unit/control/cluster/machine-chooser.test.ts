@@ -97,7 +97,7 @@ describe("a gateway that places players", () => {
   function place(count: number): Record<string, number> {
     const counts: Record<string, number> = {};
     for (let player = 0; player < count; player++) {
-      const id = chooser.choose(undefined) ?? "none";
+      const id = chooser.choose({ region: undefined }) ?? "none";
       counts[id] = (counts[id] ?? 0) + 1;
     }
     return counts;
@@ -146,8 +146,8 @@ describe("a gateway that places players", () => {
     add("b", ["gateway"]);
     add("c", ["audio"]);
     loads.delete("c");
-    expect(chooser.choose("fra")).toBeUndefined();
+    expect(chooser.choose({ region: "fra" })).toBeUndefined();
     add("d", ["audio"], { load: 0.9, hasCapacity: false });
-    expect(chooser.choose("fra")).toBe("d");
+    expect(chooser.choose({ region: "fra" })).toBe("d");
   });
 });

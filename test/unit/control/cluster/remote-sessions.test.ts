@@ -627,6 +627,7 @@ test("a machine has at most 20,000 remote sessions", async () => {
       ...{ adoptPlayers: unused, isStoring: true },
       flushed: () => Promise.resolve(),
     },
+    releases: { release: unused },
   });
   remotes.onPlayerCall(async () => "");
   remotes.onJoined("b");
