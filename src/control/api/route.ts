@@ -73,6 +73,11 @@ export interface RestRoute {
   readonly isBodySecret?: boolean;
   /** Its answer is a JSON array of the players of a session: those of other machines are added to it. */
   readonly isPlayerList?: boolean;
+  /**
+   * With `?machines=all` every machine of the cluster is asked, and the answer lists what each says. The function makes
+   * what the answer has besides, of the answers there are; `isComplete`: of all machines that have anything to say.
+   */
+  readonly ofMachines?: (answers: readonly unknown[], options: { readonly isComplete: boolean }) => object;
   /** For `Lavalink-Api-Version`. Default: 4. */
   readonly apiVersion?: "3";
   /** For the OpenAPI document. Routes without are not in it. */
@@ -96,6 +101,13 @@ export interface RouteDescription {
   /** Statuses of error objects, in addition to those of paths and bodies. */
   readonly errors?: readonly number[];
 }
+
+/** Of routes with `ofMachines`. */
+export const MACHINES_PARAMETER: QueryParameter = {
+  name: "machines",
+  meaning: "`all`: what each machine of the cluster answers. Default: this machine.",
+  type: "string",
+};
 
 export interface QueryParameter {
   readonly name: string;
