@@ -360,6 +360,7 @@ async function buildParts(
     readConnections: () => api.connectionCounts(),
     readState,
     readCluster,
+    reports,
     version: VERSION,
     startEpochMs: clock.epochMs(),
     isScraped,

@@ -7,6 +7,7 @@ import type { z } from "zod";
 import type { Owner } from "../../lib/owners.ts";
 import type { LogFields } from "../../log/log.ts";
 import type { Access, Identity } from "../access/identity.ts";
+import { ApiError } from "./api-error.ts";
 import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
 /** `ANY` takes every method. */
@@ -102,12 +103,22 @@ export interface RouteDescription {
   readonly errors?: readonly number[];
 }
 
-/** Of routes with `ofMachines`. */
+/** Of routes that can answer for all machines. */
 export const MACHINES_PARAMETER: QueryParameter = {
   name: "machines",
   meaning: "`all`: what each machine of the cluster answers. Default: this machine.",
   type: "string",
 };
+
+/**
+ * Whether that query is about all machines.
+ * @throws ApiError 400 for a value that is not known
+ */
+export function isOfMachines(query: ReadonlyMap<string, string>): boolean {
+  const value = query.get(MACHINES_PARAMETER.name);
+  if (value === undefined || value === "all") return value !== undefined;
+  throw new ApiError(400, `'${MACHINES_PARAMETER.name}' can only be 'all'`);
+}
 
 export interface QueryParameter {
   readonly name: string;

@@ -6,7 +6,7 @@ import type { MachineLoad } from "../../cluster/machine.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { accountFor } from "../access/account.ts";
 import type { ApiContext } from "../api/api-context.ts";
-import { ApiError } from "../api/api-error.ts";
+import { isOfMachines, MACHINES_PARAMETER } from "../api/route.ts";
 import type { MachineReport, ReportedMachine } from "../cluster/machine-reports.ts";
 import { readJson } from "../cluster/read-json.ts";
 import type { MachineAnswerJson } from "../protocol/machine-answers-json.ts";
@@ -15,8 +15,6 @@ import { type MadeAnswer, makeAnswer, makeFailure } from "./made-answer.ts";
 import { passedText, type RequestPassing } from "./request-passing.ts";
 import { checkedQueryOf, pathOf } from "./request-target.ts";
 import type { RouteCall, RouteCalls } from "./route-calls.ts";
-
-const PARAMETER = "machines";
 
 interface MachineRequestsOptions {
   readonly context: Pick<ApiContext, "clock" | "logger" | "slicer" | "reports">;
@@ -41,11 +39,7 @@ export class MachineRequests {
    * @throws ApiError 400 for a value that is not known
    */
   isMeant({ route, target }: Pick<RouteCall, "route" | "target">): boolean {
-    if (route.ofMachines === undefined) return false;
-    const value = checkedQueryOf(target).get(PARAMETER);
-    if (value === undefined) return false;
-    if (value !== "all") throw new ApiError(400, `'${PARAMETER}' can only be 'all'`);
-    return true;
+    return route.ofMachines !== undefined && isOfMachines(checkedQueryOf(target));
   }
 
   /** As `RouteCalls.answer`. */
@@ -130,6 +124,6 @@ function shownLoad({ players, load, hasCapacity, isDraining }: MachineLoad) {
 /** The target of a request, without what makes it one about all machines. */
 function pathOfOne(target: string): string {
   const query = new URLSearchParams(target.slice(pathOf(target).length + 1));
-  query.delete(PARAMETER);
+  query.delete(MACHINES_PARAMETER.name);
   return query.size === 0 ? pathOf(target) : `${pathOf(target)}?${query}`;
 }
