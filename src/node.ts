@@ -12,6 +12,7 @@ import { KeyFile } from "./control/access/key-file.ts";
 import { KeyRing } from "./control/access/key-ring.ts";
 import { allowedFilters } from "./control/api/filter-settings.ts";
 import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
+import { MachineReports } from "./control/cluster/machine-reports.ts";
 import { NodeCluster } from "./control/cluster/node-cluster.ts";
 import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
@@ -345,6 +346,7 @@ async function buildParts(
   };
   const readState = () => state.report();
   const readCluster = () => cluster?.report() ?? NO_CLUSTER;
+  const reports = cluster?.reports ?? new MachineReports(undefined);
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
   const metrics = new NodeMetrics({
     readStats,
@@ -358,6 +360,7 @@ async function buildParts(
     readConnections: () => api.connectionCounts(),
     readState,
     readCluster,
+    reports,
     version: VERSION,
     startEpochMs: clock.epochMs(),
     isScraped,
@@ -408,6 +411,7 @@ async function buildParts(
     written: () => state.written(),
     readState,
     readCluster,
+    reports,
     keys,
     limitsOf,
     homes: cluster,

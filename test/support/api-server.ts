@@ -15,6 +15,7 @@ import type {
 } from "../../src/control/api/api-context.ts";
 import type { Metrics } from "../../src/control/api/metrics-route.ts";
 import { type ClusterReport, NO_CLUSTER } from "../../src/control/cluster/cluster-status.ts";
+import { MachineReports } from "../../src/control/cluster/machine-reports.ts";
 import { DeadlyTracks } from "../../src/control/players/deadly-tracks.ts";
 import { Player } from "../../src/control/players/player.ts";
 import { SharedIncidents } from "../../src/control/players/shared-incidents.ts";
@@ -47,6 +48,8 @@ interface ApiServerOptions {
   readonly state?: Pick<NodeState, "report" | "written">;
   /** Default: the node is alone. */
   readonly cluster?: ClusterReport;
+  /** Default: the node is alone. */
+  readonly reports?: ApiOptions["reports"];
   readonly logger?: Logger;
   readonly requestLogging?: RequestLogging;
   readonly metrics?: Metrics;
@@ -141,6 +144,7 @@ export class ApiServer {
         }),
       readState: () => state.report(),
       readCluster: () => options.cluster ?? NO_CLUSTER,
+      reports: options.reports ?? new MachineReports(undefined),
       written: () => state.written(),
       readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>

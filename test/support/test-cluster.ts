@@ -25,6 +25,8 @@ interface Parts {
 export interface TestClusterOptions extends MediaServerOptions {
   /** Of each machine. */
   readonly roles?: readonly MachineRole[];
+  /** Environment variables of each machine. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 const DEFAULT_ROLES: readonly MachineRole[] = ["both", "both"];
@@ -48,7 +50,7 @@ export class TestCluster {
   }
 
   /** Two machines that take sessions, or one for each of `roles`. Nothing is left when that fails. */
-  static async start({ roles = DEFAULT_ROLES, ...site }: TestClusterOptions): Promise<TestCluster> {
+  static async start({ roles = DEFAULT_ROLES, environment = {}, ...site }: TestClusterOptions): Promise<TestCluster> {
     const opened: Closable[] = [];
     const open = async <Part extends Closable>(starting: Promise<Part>): Promise<Part> => {
       const part = await starting;
@@ -60,7 +62,7 @@ export class TestCluster {
       const media = await open(MediaServer.start(site));
       const nats = await open(NatsServers.start());
       const plans = roles.map((role, index) => ({ name: `machine-${index + 1}`, role, natsUrls: nats.urls }));
-      const { all: machines } = await open(Machines.start({ plans }));
+      const { all: machines } = await open(Machines.start({ plans, environment }));
       const balancer = await open(Balancer.start(machines));
       return new TestCluster({ discord, media, nats, machines, balancer }, opened);
     } catch (error) {

@@ -11,6 +11,7 @@ import type { Json, SearchType } from "../../plugin-api/plugin.ts";
 import type { Track } from "../../track/track.ts";
 import type { AllowedSources, Limits } from "../access/identity.ts";
 import type { ClusterReport } from "../cluster/cluster-status.ts";
+import type { MachineReports } from "../cluster/machine-reports.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -125,6 +126,8 @@ export interface ApiContext {
   readState(): StateReport;
   /** How this machine is doing in its cluster. */
   readCluster(): ClusterReport;
+  /** What all machines of the cluster say of themselves. */
+  readonly reports: Pick<MachineReports, "serve" | "self" | "askOthers">;
   /**
    * Resolves when all that was asked for so far outlives the process, or after a quarter of a second. Undefined: there
    * is nothing to wait for.

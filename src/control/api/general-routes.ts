@@ -7,6 +7,7 @@ import type { TrackJson } from "../../track/track-info.ts";
 import { allowedSources, type Identity } from "../access/identity.ts";
 import { type InfoJson, infoSchema } from "../protocol/info-json.ts";
 import { loadResultSchema } from "../protocol/load-result-json.ts";
+import { orOfMachines } from "../protocol/machine-answers-json.ts";
 import { PROTOCOL_VERSION } from "../protocol/protocol-version.ts";
 import { statsSchema } from "../protocol/stats-json.ts";
 import { trackSchema, tracksSchema } from "../protocol/track-json.ts";
@@ -16,7 +17,8 @@ import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { type ListAnswer, listOf, writtenInto } from "./list-answer.ts";
 import { decodeTracksBody } from "./request-bodies.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
+import { json, MACHINES_PARAMETER, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
+import { statsOfMachines } from "./stats-of-machines.ts";
 
 /** Characters of an error that are logged. */
 const REASON_LENGTH_MAX = 500;
@@ -46,7 +48,13 @@ export function generalRoutes(context: ApiContext): readonly RestRoute[] {
       path: "/v4/stats",
       access: "known",
       handle: () => json(context.sessions.stats()),
-      description: { summary: "How the node is doing.", answers: { 200: statsSchema } },
+      ofMachines: statsOfMachines,
+      description: {
+        summary: "How the node is doing.",
+        query: [MACHINES_PARAMETER],
+        answers: { 200: orOfMachines(statsSchema, statsSchema.shape) },
+        errors: [400],
+      },
     },
     {
       method: "GET",

@@ -1,12 +1,14 @@
 // The route that says whether the node does all that it should (docs/reference/rest.md). It always answers 200: a node
 // that cannot store sessions still plays, and must not be restarted for it. Main thread.
 
+import { z } from "zod";
 import type { Role } from "../access/identity.ts";
 import type { ClusterReport, ClusterStatus } from "../cluster/cluster-status.ts";
+import { orOfMachines } from "../protocol/machine-answers-json.ts";
 import { type HealthJson, healthSchema } from "../protocol/node-health-json.ts";
 import type { StateReport, StateStatus } from "../state/state-status.ts";
 import type { ApiContext } from "./api-context.ts";
-import { json, type RestRoute } from "./route.ts";
+import { json, MACHINES_PARAMETER, type RestRoute } from "./route.ts";
 
 /** Statuses of state and cluster that need nobody. */
 const WELL: ReadonlySet<StateStatus["kind"] | ClusterStatus["kind"]> = new Set(["disabled", "working", "joined"]);
@@ -22,12 +24,20 @@ export function healthRoutes({
       path: "/v4/tonearm/health",
       access: "known",
       handle: ({ identity }) => json(healthOf(readState(), readCluster(), identity.role)),
+      ofMachines: (answers, { isComplete }) => ({ isHealthy: isComplete && answers.every(isWell) }),
       description: {
         summary: "Whether sessions and players outlive a restart, and the cluster is joined.",
-        answers: { 200: healthSchema },
+        query: [MACHINES_PARAMETER],
+        answers: { 200: orOfMachines(healthSchema, { isHealthy: z.boolean() }) },
+        errors: [400],
       },
     },
   ];
+}
+
+/** Whether that is the health of a machine that needs nobody. */
+function isWell(health: unknown): boolean {
+  return z.object({ isHealthy: z.literal(true) }).safeParse(health).success;
 }
 
 function healthOf(state: StateReport, cluster: ClusterReport, role: Role): HealthJson {

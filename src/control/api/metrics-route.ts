@@ -1,7 +1,7 @@
 // The metrics for Prometheus, on the path that the configuration names (protocol-v4.md sections 1.2 and 6.4). Main
 // thread; what they say is made in src/observability/metrics.
 
-import type { RestRoute } from "./route.ts";
+import { isOfMachines, type RestRoute } from "./route.ts";
 
 /** As `metrics.prometheus.*` of the configuration says it. */
 export interface Metrics {
@@ -14,6 +14,8 @@ interface MetricsSource {
   readonly contentType: string;
   /** The text of all families, or of those named. */
   read(names: readonly string[] | undefined): string;
+  /** The same of all machines of the cluster. */
+  readAll(names: readonly string[] | undefined): Promise<string>;
 }
 
 /** None where metrics are off. */
@@ -27,13 +29,12 @@ export function metricsRoutes(metrics: Metrics | undefined): readonly RestRoute[
       access: isPasswordNeeded ? "viewer" : "open",
       // Prometheus puts a scheme before it.
       takesBearer: true,
-      // Repeated parameters arrive joined with commas, and no name holds one.
-      handle: ({ query }) => ({
-        kind: "text",
-        status: 200,
-        contentType: source.contentType,
-        text: source.read(query.get("name[]")?.split(",")),
-      }),
+      handle: async ({ query }) => {
+        // Repeated parameters arrive joined with commas, and no name holds one.
+        const names = query.get("name[]")?.split(",");
+        const text = isOfMachines(query) ? await source.readAll(names) : source.read(names);
+        return { kind: "text", status: 200, contentType: source.contentType, text };
+      },
     },
   ];
 }

@@ -7,6 +7,7 @@ import type { z } from "zod";
 import type { Owner } from "../../lib/owners.ts";
 import type { LogFields } from "../../log/log.ts";
 import type { Access, Identity } from "../access/identity.ts";
+import { ApiError } from "./api-error.ts";
 import type { ListAnswer, WrittenAnswer } from "./list-answer.ts";
 
 /** `ANY` takes every method. */
@@ -73,6 +74,11 @@ export interface RestRoute {
   readonly isBodySecret?: boolean;
   /** Its answer is a JSON array of the players of a session: those of other machines are added to it. */
   readonly isPlayerList?: boolean;
+  /**
+   * With `?machines=all` every machine of the cluster is asked, and the answer lists what each says. The function makes
+   * what the answer has besides, of the answers there are; `isComplete`: of all machines that have anything to say.
+   */
+  readonly ofMachines?: (answers: readonly unknown[], options: { readonly isComplete: boolean }) => object;
   /** For `Lavalink-Api-Version`. Default: 4. */
   readonly apiVersion?: "3";
   /** For the OpenAPI document. Routes without are not in it. */
@@ -95,6 +101,23 @@ export interface RouteDescription {
   readonly answers: Readonly<Record<number, z.ZodType | "text" | "empty">>;
   /** Statuses of error objects, in addition to those of paths and bodies. */
   readonly errors?: readonly number[];
+}
+
+/** Of routes that can answer for all machines. */
+export const MACHINES_PARAMETER: QueryParameter = {
+  name: "machines",
+  meaning: "`all`: what each machine of the cluster answers. Default: this machine.",
+  type: "string",
+};
+
+/**
+ * Whether that query is about all machines.
+ * @throws ApiError 400 for a value that is not known
+ */
+export function isOfMachines(query: ReadonlyMap<string, string>): boolean {
+  const value = query.get(MACHINES_PARAMETER.name);
+  if (value === undefined || value === "all") return value !== undefined;
+  throw new ApiError(400, `'${MACHINES_PARAMETER.name}' can only be 'all'`);
 }
 
 export interface QueryParameter {

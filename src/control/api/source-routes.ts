@@ -1,11 +1,12 @@
 // The routes that report the state of sources and plugins, reload a plugin and change its options
 // (docs/reference/rest.md). Main thread.
 
+import { orOfMachines } from "../protocol/machine-answers-json.ts";
 import { type PluginJson, pluginSchema, pluginsSchema, sourcesSchema } from "../protocol/sources-json.ts";
 import type { ApiContext } from "./api-context.ts";
 import { ApiError } from "./api-error.ts";
 import { pluginOptionsBody } from "./request-bodies.ts";
-import { json, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
+import { json, MACHINES_PARAMETER, type RestAnswer, type RestRequest, type RestRoute } from "./route.ts";
 
 /** `/v4/tonearm/sources` and `/v4/tonearm/plugins`. */
 export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly RestRoute[] {
@@ -16,9 +17,12 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
       path: "/v4/tonearm/sources",
       access: "viewer",
       handle: () => json(sources.sourcesJson()),
+      ofMachines: () => ({}),
       description: {
         summary: "The health of the sources, and of the backends through which they reach their sites.",
-        answers: { 200: sourcesSchema },
+        query: [MACHINES_PARAMETER],
+        answers: { 200: orOfMachines(sourcesSchema) },
+        errors: [400],
       },
     },
     {
@@ -26,7 +30,13 @@ export function sourceRoutes(context: Pick<ApiContext, "sources">): readonly Res
       path: "/v4/tonearm/plugins",
       access: "viewer",
       handle: () => json(sources.pluginsJson()),
-      description: { summary: "Which plugins there are, and how they do.", answers: { 200: pluginsSchema } },
+      ofMachines: () => ({}),
+      description: {
+        summary: "Which plugins there are, and how they do.",
+        query: [MACHINES_PARAMETER],
+        answers: { 200: orOfMachines(pluginsSchema) },
+        errors: [400],
+      },
     },
     {
       method: "POST",

@@ -26,6 +26,7 @@ import type { ClusterReport } from "./cluster-status.ts";
 import type { FormerLife } from "./former-life.ts";
 import { MachineCalls } from "./machine-calls.ts";
 import { MachineChooser, type PlaceWish } from "./machine-chooser.ts";
+import { MachineReports } from "./machine-reports.ts";
 import { PlayerPlaces } from "./player-places.ts";
 import { PlayerReleases } from "./player-releases.ts";
 import { RemoteSessions } from "./remote-sessions.ts";
@@ -104,6 +105,8 @@ interface NodeClusterOptions {
 }
 
 export class NodeCluster implements SessionPlaces, SessionHomes {
+  /** What all machines say of themselves. */
+  readonly reports: MachineReports;
   readonly #options: NodeClusterOptions;
   readonly #directory: SessionDirectory;
   readonly #claims: SessionClaims;
@@ -131,6 +134,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#releases = new PlayerReleases({ ...options, store });
     const parts = { ...options, bucket, store, link, membership, directory, releases: this.#releases };
     this.#calls = new MachineCalls({ link, membership });
+    this.reports = new MachineReports({ link, membership, calls: this.#calls });
     this.#remotes = new RemoteSessions(parts);
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
@@ -157,6 +161,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   /** Call it before the sessions end here: they go on elsewhere. */
   stop(): void {
     this.#stopServing?.();
+    this.reports.close();
     this.#claims.close();
     this.#remotes.close();
     this.#places.close();
@@ -276,6 +281,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     const onCall = this.#onCall;
     this.#stopServing?.();
     if (onCall !== undefined) this.#stopServing = this.#options.opened.link.serve(machineId, REST, onCall);
+    this.reports.onJoined(machineId);
     this.#options.opened.formerLife.remember(machineId);
     this.#remotes.onJoined(machineId);
     this.#places.onJoined(machineId);
@@ -287,6 +293,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#counts.lost++;
     this.#stopServing?.();
     this.#stopServing = undefined;
+    this.reports.close();
     const count = this.#options.sessions.all().length;
     this.#remotes.onLost();
     this.#places.onLost();

@@ -140,9 +140,11 @@ export class RequestPassing {
     const { routes, pluginRoutes } = this.#options;
     const routeMethod = method === "HEAD" ? "GET" : method;
     const isIt = (route: RestRoute): boolean => route.path === path && route.method === routeMethod;
-    const found = SESSION_SEGMENT.test(path) ? (routes.find(isIt) ?? pluginRoutes.routes.find(isIt)) : undefined;
-    // Another plugin there.
-    if (found === undefined) throw new ApiError(404, `No endpoint ${method} ${pathOf(target)}.`);
+    const isPlugins = SESSION_SEGMENT.test(path);
+    const found = routes.find(isIt) ?? (isPlugins ? pluginRoutes.routes.find(isIt) : undefined);
+    // Another plugin there, or nothing that machines pass on.
+    if (found === undefined || !(isPlugins || found.ofMachines !== undefined))
+      throw new ApiError(404, `No endpoint ${method} ${pathOf(target)}.`);
     return found;
   }
 

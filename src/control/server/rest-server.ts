@@ -17,6 +17,7 @@ import { BodyReader } from "./body-reader.ts";
 import { ConnectionLines } from "./connection-lines.ts";
 import type { Connections } from "./connections.ts";
 import { ForwardedRequests } from "./forwarded-requests.ts";
+import { MachineRequests } from "./machine-requests.ts";
 import { type MadeAnswer, makeFailure } from "./made-answer.ts";
 import { PlacedRequests } from "./placed-requests.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -44,7 +45,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 };
 
 interface RestServerOptions extends RouteCallsOptions {
-  readonly context: RouteCallsOptions["context"] & Pick<ApiContext, "sessions">;
+  readonly context: RouteCallsOptions["context"] & Pick<ApiContext, "sessions" | "reports">;
   readonly connections: Pick<Connections, "whenAnswered">;
   readonly recognize: (asker: Asker) => Recognition | Promise<Recognition>;
   readonly keys: Pick<KeyRing, "named">;
@@ -120,7 +121,8 @@ export function createRestServer(options: RestServerOptions): FastifyInstance {
   const passing = new RequestPassing(options);
   const placed = new PlacedRequests({ ...options, calls, passing });
   const forwarded = new ForwardedRequests({ ...options, calls, placed, passing });
-  const shared = { ...options, calls, placed, forwarded, identities, logged };
+  const ofMachines = new MachineRequests({ ...options, calls, passing });
+  const shared = { ...options, calls, placed, forwarded, ofMachines, identities, logged };
   for (const route of options.routes) addRoute(app, table, { ...shared, route });
   addPluginRoutes(app, shared);
   return app;
@@ -174,6 +176,7 @@ interface RouteOptions extends RestServerOptions {
   readonly calls: RouteCalls;
   readonly placed: PlacedRequests;
   readonly forwarded: ForwardedRequests;
+  readonly ofMachines: MachineRequests;
   readonly identities: Identities;
   readonly logged: LoggedFields;
 }
@@ -207,7 +210,7 @@ function serveAt(
     readonly find: (request: FastifyRequest) => FoundRoute | undefined;
   },
 ): void {
-  const { methods, url, find, calls, placed, forwarded, identities, logged } = options;
+  const { methods, url, find, calls, placed, forwarded, ofMachines, identities, logged } = options;
   const foundRoutes = new WeakMap<IncomingMessage, FoundRoute>();
   app.route({
     method: methods,
@@ -234,7 +237,8 @@ function serveAt(
       const call = callOf(request, reply, { ...found, identity: identities.get(request.raw) ?? NOBODY });
       const place = calls.machineOf(call);
       const machine = place === undefined ? undefined : await place;
-      const made = await (machine === undefined ? placed.answer(call) : forwarded.answer(call, machine));
+      const here = ofMachines.isMeant(call) ? ofMachines : placed;
+      const made = await (machine === undefined ? here.answer(call) : forwarded.answer(call, machine));
       if (made === undefined) return dropConnection(request, reply);
       if (made.logged !== undefined) logged.set(request.raw, made.logged);
       return send(made, reply);

@@ -1,7 +1,10 @@
 // The node's Prometheus metrics: Lavalink's names where there is an equivalent (protocol-v4.md section 6.4), so that
 // existing dashboards keep working. Main thread; built by node.ts when metrics are on, read by the route of the API.
 
+import { z } from "zod";
 import type { ClusterReport } from "../../control/cluster/cluster-status.ts";
+import type { MachineReports } from "../../control/cluster/machine-reports.ts";
+import { readJson } from "../../control/cluster/read-json.ts";
 import type { LoadJson } from "../../control/protocol/node-load-json.ts";
 import type { StatsJson } from "../../control/protocol/stats-json.ts";
 import type { Mirrors } from "../../control/sources/mirrors.ts";
@@ -11,9 +14,13 @@ import type { LogLevel } from "../../log/log.ts";
 import { audioFamilies, type WorkerReading, workerFamilies } from "./audio-families.ts";
 import { clusterFamilies } from "./cluster-families.ts";
 import { GcPauses } from "./gc-pauses.ts";
+import { joinFamilies, readFamilies } from "./machine-families.ts";
 import { type MetricFamily, PROMETHEUS_CONTENT_TYPE, prometheusText } from "./prometheus-text.ts";
 import { type SourceReadings, sourceFamilies } from "./source-families.ts";
 import { stateFamilies } from "./state-families.ts";
+
+/** What another machine asks for: the names of families, or all. */
+const namesSchema = z.array(z.string()).nullable();
 
 interface NodeMetricsOptions {
   readonly readStats: () => StatsJson;
@@ -30,6 +37,8 @@ interface NodeMetricsOptions {
   readonly readState: () => StateReport;
   /** How this machine is doing in its cluster. */
   readonly readCluster: () => ClusterReport;
+  /** What the other machines of the cluster say of themselves. */
+  readonly reports: Pick<MachineReports, "serve" | "self" | "askOthers">;
   /** Tonearm's own. */
   readonly version: string;
   /** Audio totals since the start. */
@@ -53,14 +62,36 @@ export class NodeMetrics {
   constructor(options: NodeMetricsOptions) {
     this.#options = options;
     this.#gcPauses = options.isScraped ? new GcPauses() : undefined;
+    options.reports.serve("metrics", async (request) => {
+      return JSON.stringify(this.#families(namesSchema.parse(readJson(request)) ?? undefined));
+    });
   }
 
   /** All families, or those with the given names. */
   read(names: readonly string[] | undefined): string {
+    return prometheusText(this.#families(names));
+  }
+
+  /**
+   * As `read`, of all machines of the cluster: each sample has the label `machine`. One that does not answer is left out.
+   * @throws NodeError "requests-busy"
+   */
+  async readAll(names: readonly string[] | undefined): Promise<string> {
+    const { reports } = this.#options;
+    const others = (await reports.askOthers("metrics", JSON.stringify(names ?? null))).map(readFamilies);
+    const { self } = reports;
+    const families = this.#families(names);
+    // A node that is alone has no name.
+    if (self === undefined && others.length === 0) return prometheusText(families);
+    const own = { machine: self ?? { id: "", name: "this machine" }, families };
+    return prometheusText(named(joinFamilies([own, ...others]), names));
+  }
+
+  #families(names: readonly string[] | undefined): readonly MetricFamily[] {
     const { audio, sources, mirrors } = this.#options;
     const ofTonearm = [...this.#ofTonearm(), ...audioFamilies(audio), ...sourceFamilies(sources, mirrors)];
     const families = [...this.#ofLavalink(), ...ofTonearm, ...this.#ofProcess()];
-    return prometheusText(names === undefined ? families : families.filter(({ name }) => names.includes(name)));
+    return named(families, names);
   }
 
   /** Pauses are no longer noted. */
@@ -151,6 +182,10 @@ export class NodeMetrics {
       gauge("process_start_time_seconds", "When the process started.", this.#options.startEpochMs / 1000),
     ];
   }
+}
+
+function named(families: readonly MetricFamily[], names: readonly string[] | undefined): readonly MetricFamily[] {
+  return names === undefined ? families : families.filter(({ name }) => names.includes(name));
 }
 
 function byState(name: string, help: string, counts: Readonly<Record<string, number>>): MetricFamily {

@@ -4,6 +4,7 @@ import { ApiServer, PASSWORD } from "../../../support/api-server.ts";
 const SOURCE = {
   contentType: "text/plain; version=0.0.4",
   read: (names: readonly string[] | undefined) => `names ${names?.join("+") ?? "all"}\n`,
+  readAll: async (names: readonly string[] | undefined) => `machines, names ${names?.join("+") ?? "all"}\n`,
 };
 
 let server: ApiServer;
@@ -39,6 +40,14 @@ test("metrics take the password as Prometheus sends it, and no other route does"
   expect(await ask("/metrics", "Bearer wrong")).toBe(403);
   expect(await ask("/metrics", `Basic ${PASSWORD}`)).toBe(403);
   expect(await ask("/v4/info", `Bearer ${PASSWORD}`)).toBe(403);
+});
+
+test("metrics are those of all machines where they are asked for", async () => {
+  server = await ApiServer.start({ metrics: { path: "/metrics", isPasswordNeeded: true, source: SOURCE } });
+  expect((await server.request("GET", "/metrics?machines=all")).body).toBe("machines, names all\n");
+  expect((await server.request("GET", "/metrics?machines=all&name[]=a")).body).toBe("machines, names a\n");
+  expect((await server.request("GET", "/metrics?machines=2")).status).toBe(400);
+  expect((await server.request("GET", "/metrics?machines=all", { password: null })).status).toBe(401);
 });
 
 test("there is nothing there while they are off", async () => {

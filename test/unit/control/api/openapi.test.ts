@@ -167,7 +167,9 @@ describe("the document", () => {
 describe("real answers are as it says", () => {
   test("about the node", async () => {
     for (const path of ["/version", "/v4/info", "/v4/stats", "/v4/routeplanner/status"]) await ask("GET", path);
-    for (const name of ["load", "health"]) await ask("GET", `/v4/tonearm/${name}`);
+    for (const name of ["stats", "tonearm/load", "tonearm/health"]) {
+      for (const query of ["", "?machines=all", "?machines=1"]) await ask("GET", `/v4/${name}${query}`);
+    }
     for (const query of ["", "?key=00112233445566778899aabbccddeeff", "?key=me"]) {
       await ask("GET", `/v4/tonearm/support${query}`);
     }
@@ -241,7 +243,9 @@ describe("real answers are as it says", () => {
         change: async (name) => (name === "songs" ? plugin : Promise.reject(new NodeError("plugin-off", "no key"))),
       },
     });
-    for (const path of ["/v4/tonearm/sources", "/v4/tonearm/plugins"]) await ask("GET", path, { of });
+    for (const path of ["/v4/tonearm/sources", "/v4/tonearm/plugins"]) {
+      for (const query of ["", "?machines=all"]) await ask("GET", `${path}${query}`, { of });
+    }
     for (const name of ["songs", "off"]) await ask("POST", `/v4/tonearm/plugins/${name}/reload`, { of });
     await ask("POST", "/v4/tonearm/plugins/none/reload");
     const body = { limit: 5 };

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LOSS_CAUSES, REPAIR_KINDS } from "../../../../src/bridge/audio-report.ts";
 import { type ClusterReport, NO_CLUSTER } from "../../../../src/control/cluster/cluster-status.ts";
+import { MachineReports } from "../../../../src/control/cluster/machine-reports.ts";
 import type { LoadJson } from "../../../../src/control/protocol/node-load-json.ts";
 import type { PluginJson, SourceJson } from "../../../../src/control/protocol/sources-json.ts";
 import type { StatsJson } from "../../../../src/control/protocol/stats-json.ts";
@@ -13,6 +14,7 @@ import { NodeMetrics } from "../../../../src/observability/metrics/node-metrics.
 import { prometheusText } from "../../../../src/observability/metrics/prometheus-text.ts";
 import { clusterReport } from "../../../support/cluster-report.ts";
 import { idleWorker } from "../../../support/idle-worker.ts";
+import { JoinedReports } from "../../../support/joined-reports.ts";
 import { stateReport } from "../../../support/state-report.ts";
 
 const STATS: StatsJson = {
@@ -61,6 +63,8 @@ const PLUGIN: PluginJson = {
   changedOptions: [],
 };
 
+const ALONE = new MachineReports(undefined);
+
 let metrics: NodeMetrics | undefined;
 let totals: AudioTotals;
 let cluster: ClusterReport;
@@ -71,7 +75,7 @@ beforeEach(() => {
 });
 afterEach(() => metrics?.close());
 
-function create(): NodeMetrics {
+function create(reports: Pick<MachineReports, "serve" | "self" | "askOthers"> = ALONE): NodeMetrics {
   const { logger, counts } = counted();
   logger.child({ a: 1 }).warn("x");
   logger.warn("y");
@@ -95,6 +99,7 @@ function create(): NodeMetrics {
     readConnections: () => ({ idle: 4, upgraded: 2 }),
     readState: () => stateReport(),
     readCluster: () => cluster,
+    reports,
     version: "1.2.3",
   });
   return metrics;
@@ -273,6 +278,35 @@ describe("the text", () => {
     expect(text).toBe(
       "# HELP lavalink_cpu_cores Cores of the machine.\n# TYPE lavalink_cpu_cores gauge\nlavalink_cpu_cores 8\n",
     );
+  });
+
+  test("is of all machines where that is asked for, without those that do not answer", async () => {
+    const joined = new JoinedReports();
+    const far = create(joined.of("far"));
+    joined.of("silent");
+    joined.silent.set("silent", "no answer");
+    const here = create(joined.of("here"));
+    try {
+      const text = await here.readAll(["lavalink_players_total", "tonearm_machine_up"]);
+      expect(text.split("\n").filter((line) => !line.startsWith("#"))).toEqual([
+        ...["here", "far"].map((name) => `tonearm_machine_up{machine="${name}"} 1`),
+        'tonearm_machine_up{machine="silent"} 0',
+        ...["here", "far"].map((name) => `lavalink_players_total{machine="${name}"} 3`),
+        "",
+      ]);
+      const whole = await here.readAll(undefined);
+      const types = [...whole.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+      expect(new Set(types).size).toBe(types.length);
+      const series = whole.split("\n").flatMap((line) => /^([^#].*) \S+$/.exec(line)?.[1] ?? []);
+      expect(new Set(series).size).toBe(series.length);
+    } finally {
+      far.close();
+    }
+  });
+
+  test("of a node that is alone is the same when it is asked for all machines", async () => {
+    const names = ["lavalink_players_total"];
+    expect(await create().readAll(names)).toBe(metrics?.read(names));
   });
 
   test("escapes what would break a label", () => {
