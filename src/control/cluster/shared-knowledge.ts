@@ -13,6 +13,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Logger } from "../../log/log.ts";
+import type { SharedValues } from "../../plugin-host/manage/plugin-values.ts";
 import { VERSION } from "../../version.ts";
 import { digestOf, readShared, type SharedRecord, sizeOf, VALUE_BYTES_MAX } from "./shared-record.ts";
 
@@ -70,7 +71,7 @@ interface Pending {
   readonly untilMs: number;
 }
 
-export class SharedKnowledge {
+export class SharedKnowledge implements SharedValues {
   readonly #options: SharedKnowledgeOptions;
   /** By the key of the record; the one that changed last is the last. */
   readonly #known = new Map<string, Known>();

@@ -1,18 +1,32 @@
 // The values of plugins that outlast their threads: persisted ones of this machine, and those that the machines of a
 // cluster share. Main thread; part of plugins.ts.
 
-import type { GivenOptions, Learnt, PluginEvent } from "../../bridge/plugin-messages.ts";
-import type { SharedKnowledge } from "../../control/cluster/shared-knowledge.ts";
+import type { GivenOptions, Learnt, PersistedValue, PluginEvent, Portable } from "../../bridge/plugin-messages.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { PlainTree, PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { Logger } from "../../log/log.ts";
 import { PersistedStore } from "./persisted-store.ts";
 
+/** What the machines of a cluster share: src/control/cluster/shared-knowledge.ts. */
+export interface SharedValues {
+  /** Values of a plugin are shared under the same scope only: its options are the same. */
+  scopeOf(plugin: string, ...options: readonly unknown[]): string;
+  /** What is known by now. */
+  valuesOf(plugin: string, scope: string): readonly PersistedValue[];
+  /** A plugin of this machine has a new value. */
+  set(plugin: string, portable: Portable, value: PersistedValue): void;
+  /** A plugin of this machine has deleted that value, as its site refuses it. */
+  refuse(plugin: string, scope: string, value: Pick<PersistedValue, "cache" | "key" | "json">): void;
+  /** Another machine has found something out about a value of that plugin. */
+  onLearnt: (plugin: string, learnt: Learnt) => void;
+  close(): void;
+}
+
 interface PluginValuesOptions {
   /** As in PersistedStore. */
   readonly folder: string | undefined;
   /** Undefined: the node is alone. */
-  readonly shared: SharedKnowledge | undefined;
+  readonly shared: SharedValues | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The threads of that plugin are to know what another machine has found out. */

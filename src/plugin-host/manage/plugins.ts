@@ -12,7 +12,6 @@ import type {
 } from "../../bridge/plugin-messages.ts";
 import { RemoteError, toWireError } from "../../bridge/wire-error.ts";
 import type { AllowedSources } from "../../control/access/identity.ts";
-import type { SharedKnowledge } from "../../control/cluster/shared-knowledge.ts";
 import type { PluginJson, SourceJson } from "../../control/protocol/sources-json.ts";
 import type { FoundTracks, LoadResult } from "../../control/sources/load-result.ts";
 import type { PluginFallback } from "../../control/sources/mirror-providers.ts";
@@ -38,7 +37,7 @@ import type { OfferedFilters } from "./plugin-filters.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { LinkOptions, PluginSource } from "./plugin-source.ts";
 import type { PlayerThreadEvent, PluginThread } from "./plugin-thread.ts";
-import { PluginValues } from "./plugin-values.ts";
+import { PluginValues, type SharedValues } from "./plugin-values.ts";
 
 /** Hops of a track whose source says that it plays another source's track, which plays another's … */
 const LINK_HOPS_MAX = 3;
@@ -79,7 +78,7 @@ interface PluginsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** What the machines of the cluster share. Default: the node is alone. */
-  readonly shared?: SharedKnowledge | undefined;
+  readonly shared?: SharedValues | undefined;
   /** As for audio workers. */
   readonly routes?: RouteSource | undefined;
   /** The sources that the owner may use at this moment; undefined: all. Default: all. */
