@@ -205,7 +205,7 @@ async function buildParts(
   const keys = new KeyRing(clock);
   // First, because the files are read now: a mistake in them ends the start.
   const keyFile = keysPath === undefined ? undefined : new KeyFile({ path: keysPath, ring: keys, clock, logger });
-  const { state, cluster: opened } = await openStorage(config, { clock, random, logger });
+  const { state, cluster: opened, shared } = await openStorage(config, { clock, random, logger });
   const tls = tlsSettings && (await buildTlsListener({ settings: tlsSettings, clock, logger }));
   const disabledFilters = new Set(config.disabledFilters);
   const settings = toWorkerSettings(config);
@@ -225,6 +225,7 @@ async function buildParts(
     routes: routePlanner,
     plans,
     dataFolder: config.plugins.dataPath,
+    shared,
     allowedFor,
   });
   const pluginFilters = new PluginFilters({ list: () => plugins.filters, logger });

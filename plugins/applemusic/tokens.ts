@@ -62,7 +62,7 @@ export class AppleTokens {
 
   constructor(host: Host) {
     this.#host = host;
-    this.#read = host.cache("tokens", { ttlMs: LIFE_MS, entriesMax: 1, persist: true });
+    this.#read = host.cache("tokens", { ttlMs: LIFE_MS, entriesMax: 1, persist: true, isPortable: true });
     this.#refreshed = host.cache("refreshed tokens", { ttlMs: REFRESH_GAP_MS, entriesMax: 1 });
     const { mediaAPIToken, keyID, teamID, musicKitKey } = host.options;
     const text = mediaAPIToken?.replace(/^Bearer\s+/i, "").trim() ?? "";

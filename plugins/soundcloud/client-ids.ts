@@ -32,7 +32,7 @@ export class SoundCloudClientIds {
   constructor(host: PluginHost, configured: string | undefined) {
     this.#host = host;
     this.#configured = configured;
-    this.#read = host.cache("client ids", { ttlMs: LIFE_MS, entriesMax: 1, persist: true });
+    this.#read = host.cache("client ids", { ttlMs: LIFE_MS, entriesMax: 1, persist: true, isPortable: true });
     this.#refreshed = host.cache("refreshed client ids", { ttlMs: REFRESH_GAP_MS, entriesMax: 1 });
   }
 

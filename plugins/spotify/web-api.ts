@@ -50,7 +50,7 @@ export class WebApi {
     this.#host = host;
     this.isSet = keys.every((text) => text !== undefined);
     this.#credentials = Buffer.from(keys.join(":")).toString("base64");
-    this.#tokens = host.cache("tokens of the Web API", { ttlMs: TOKEN_MS.default, entriesMax: 1 });
+    this.#tokens = host.cache("tokens of the Web API", { ttlMs: TOKEN_MS.default, entriesMax: 1, isPortable: true });
   }
 
   search(query: string, types: readonly ItemType[], signal: AbortSignal): Promise<FoundItems> {

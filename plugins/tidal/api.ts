@@ -40,18 +40,19 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-type Login = { readonly token: string } | { readonly refusal: string };
-
 export class TidalApi {
   readonly #host: PluginHost<TidalOptions>;
   readonly #countryCode: string;
-  readonly #logins: Cache<Login>;
+  readonly #tokens: Cache<string>;
+  /** Why the login gives none: may be about the address of this node. */
+  readonly #refusals: Cache<string>;
 
   /** `countryCode`: of the catalogue that is asked (ISO 3166). */
   constructor(host: PluginHost<TidalOptions>, countryCode: string) {
     this.#host = host;
     this.#countryCode = countryCode;
-    this.#logins = host.cache("token", { ttlMs: TOKEN_LIFE_S * 1000, entriesMax: 1 });
+    this.#tokens = host.cache("token", { ttlMs: TOKEN_LIFE_S * 1000, entriesMax: 1, isPortable: true });
+    this.#refusals = host.cache("refusal", { ttlMs: REFUSAL_MS, entriesMax: 1 });
   }
 
   /** Rejects with a SourceError: `not-found` for 404, `changed` for what is no document. */
@@ -79,23 +80,18 @@ export class TidalApi {
     });
   }
 
-  async #token(signal: AbortSignal): Promise<string> {
-    const login = await this.#logins.getOrMake(KEY, {
-      signal,
-      isKeptFresh: true,
-      make: (shared) => this.#logIn(shared),
-    });
-    if ("refusal" in login) throw new SourceError("unavailable", login.refusal);
-    return login.token;
+  #token(signal: AbortSignal): Promise<string> {
+    return this.#tokens.getOrMake(KEY, { signal, isKeptFresh: true, make: (shared) => this.#logIn(shared) });
   }
 
   /** Keeps one that another request has got in the meantime. */
   #forget(token: string): void {
-    const login = this.#logins.get(KEY);
-    if (login !== undefined && "token" in login && login.token === token) this.#logins.delete(KEY);
+    if (this.#tokens.get(KEY) === token) this.#tokens.delete(KEY);
   }
 
-  #logIn(signal: AbortSignal): Promise<{ readonly value: Login; readonly ttlMs: number }> {
+  async #logIn(signal: AbortSignal): Promise<{ readonly value: string; readonly ttlMs: number }> {
+    const known = this.#refusals.get(KEY);
+    if (known !== undefined) throw new SourceError("unavailable", known);
     const { http, options } = this.#host;
     const keys = Buffer.from(`${options.clientId}:${options.clientSecret}`).toString("base64");
     const body = new URLSearchParams({ grant_type: "client_credentials" });
@@ -104,7 +100,8 @@ export class TidalApi {
       const { status, text } = answer;
       if (status === 400 || status === 401 || status === 403) {
         const refusal = `Tidal's login refuses plugins.tidal.clientId and clientSecret (HTTP ${status}): set those of an application at developer.tidal.com`;
-        return { value: { refusal }, ttlMs: REFUSAL_MS };
+        this.#refusals.set(KEY, refusal);
+        throw new SourceError("unavailable", refusal);
       }
       if (status < 200 || status > 299) throw http.statusError(answer);
       const { access_token: written, expires_in: lifeS } = membersOf(parsedJson(text));
@@ -113,7 +110,7 @@ export class TidalApi {
         throw new SourceError("changed", "Tidal's login answered without an access_token");
       }
       const ttlMs = Math.max(60, Math.min(numberOf(lifeS) ?? TOKEN_LIFE_S, 7 * 24 * 3600)) * 900;
-      return { value: { token }, ttlMs };
+      return { value: token, ttlMs };
     });
   }
 }

@@ -57,7 +57,10 @@ export class Login {
   constructor(host: Host) {
     this.#host = host;
     this.#accessTokens = host.cache("access token", { ttlMs: TOKEN_TTL_MS, entriesMax: 1 });
-    this.#logins = host.cache("logins", { ttlMs: Number.POSITIVE_INFINITY, entriesMax: 2, persist: true });
+    this.#logins = host.cache("logins", {
+      ...{ ttlMs: Number.POSITIVE_INFINITY, entriesMax: 2 },
+      ...{ persist: true, isPortable: true },
+    });
     this.#devices = host.cache("devices", { ttlMs: ASKING_S_MAX * 1000, entriesMax: 1, persist: true });
   }
 

@@ -135,6 +135,27 @@ export interface PersistedValue {
   readonly isLarge?: boolean | undefined;
 }
 
+/** What is right for other machines, too. */
+export interface Portable {
+  /** Of the plugin's options and version: with others the value may be wrong. Not secret. */
+  readonly scope: string;
+  /** Its cache is persisted as well. */
+  readonly isPersisted: boolean;
+}
+
+/** Something that another machine has found out about a value. */
+export type Learnt =
+  /** It is to be used from now on. */
+  | { readonly kind: "value"; readonly scope: string; readonly isPersisted: boolean; readonly value: PersistedValue }
+  /** That very value is no good any more. */
+  | {
+      readonly kind: "refused";
+      readonly scope: string;
+      readonly cache: string;
+      readonly key: string;
+      readonly json: string;
+    };
+
 /** The options that a plugin receives once it has sent its name. */
 export type GivenOptions =
   | {
@@ -143,6 +164,8 @@ export type GivenOptions =
       /** Changes of the options since the node started, unchecked. */
       readonly changes: PlainTreeMap;
       readonly persisted: readonly PersistedValue[];
+      /** What the machines of the cluster know by now. Undefined: the node is alone. */
+      readonly shared?: { readonly scope: string; readonly values: readonly PersistedValue[] } | undefined;
       readonly problem?: undefined;
     }
   /** Why a plugin of that name cannot be. */
@@ -190,6 +213,8 @@ export type PluginCommand =
   | { readonly type: "wishFailed"; readonly askId: number; readonly error: WireError }
   /** The answer to a `routeRequested`. */
   | RouteCommand
+  /** Another machine has a newer value, or was refused with one. */
+  | { readonly type: "learn"; readonly learnt: Learnt }
   /** It has 1 s to dispose of what it holds, and says `disposed`. */
   | { readonly type: "dispose" };
 
@@ -231,7 +256,13 @@ export type PluginEvent =
    * A program has started, or has exited: programs that still run when the thread is gone are ended by the main thread.
    */
   | { readonly type: "program"; readonly pid: number; readonly isRunning: boolean }
-  | { readonly type: "persist"; readonly value: PersistedValue }
-  | { readonly type: "forget"; readonly cache: string; readonly key: string }
+  | { readonly type: "persist"; readonly value: PersistedValue; readonly portable?: Portable | undefined }
+  /** `refused`: a portable value that the plugin itself has deleted, not one that made room for another. */
+  | {
+      readonly type: "forget";
+      readonly cache: string;
+      readonly key: string;
+      readonly refused?: { readonly scope: string; readonly json: string } | undefined;
+    }
   | { readonly type: "log"; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   | { readonly type: "disposed" };

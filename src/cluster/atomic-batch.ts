@@ -23,6 +23,8 @@ export interface BatchMessage {
   /** Undefined: a mark of removal. */
   readonly data: Uint8Array | undefined;
   readonly expected: Expectation | undefined;
+  /** For how long it is stored, in whole seconds. Default: for ever; a mark of removal: for a minute. */
+  readonly ttlS?: number | undefined;
 }
 
 export type BatchOutcome =
@@ -62,14 +64,19 @@ export async function sendBatch(
   }
 }
 
-function headersOf({ module }: LiveNats, { subject, data, expected }: BatchMessage, id: string, sequence: number) {
+function headersOf(
+  { module }: LiveNats,
+  { subject, data, expected, ttlS }: BatchMessage,
+  id: string,
+  sequence: number,
+) {
   const headers = module.headers();
   headers.set("Nats-Batch-Id", id);
   headers.set("Nats-Batch-Sequence", String(sequence));
   if (data === undefined) {
     headers.set("KV-Operation", "DEL");
     headers.set("Nats-TTL", REMOVED_TTL);
-  }
+  } else if (ttlS !== undefined) headers.set("Nats-TTL", `${ttlS}s`);
   if (expected !== undefined) {
     headers.set("Nats-Expected-Last-Subject-Sequence", String(expected.revision));
     if (expected.subject !== subject) headers.set("Nats-Expected-Last-Subject-Sequence-Subject", expected.subject);

@@ -19,6 +19,8 @@ export interface BucketChange {
   readonly value: string | undefined;
   /** The write fails unless the record has this revision; 0: unless there was never one, or it was removed. */
   readonly expected?: number | undefined;
+  /** The servers forget the record after so long, at least a second; it is then as if it had never been. Default: never. */
+  readonly ttlMs?: number | undefined;
 }
 
 /** Another record that must have that revision for a write to count. */

@@ -198,7 +198,7 @@ export class NatsBucket implements Bucket {
     };
     // A change of the guard itself is its own proof, and no other message may have a condition on it then.
     if (changes.some(({ key }) => key === guard?.key)) pendingGuard = undefined;
-    const messages = changes.map(({ key, value, expected: asked }): BatchMessage => {
+    const messages = changes.map(({ key, value, expected: asked, ttlMs }): BatchMessage => {
       const subject = subjects.ofKey(key);
       const revision = key === guard?.key ? guard.revision : (expected.get(key) ?? asked);
       let condition: Expectation | undefined;
@@ -207,7 +207,8 @@ export class NatsBucket implements Bucket {
         condition = pendingGuard;
         pendingGuard = undefined;
       }
-      return { subject, data: value === undefined ? undefined : sealing.seal(key, value), expected: condition };
+      const data = value === undefined ? undefined : sealing.seal(key, value);
+      return { subject, data, expected: condition, ttlS: ttlMs === undefined ? undefined : Math.ceil(ttlMs / 1000) };
     });
     if (guard === undefined || pendingGuard === undefined) return messages;
     // Each has its condition, so the guard's goes with a message that says nothing.

@@ -932,6 +932,12 @@ export interface CacheOptions {
    * that seldom change: the whole file is written each time.
    */
   readonly persist?: boolean | "large";
+  /**
+   * True: the values are right for any machine with the same options of the plugin, whatever its address, such as a client
+   * id that a site gives to everybody. The node may use one of another machine, and take one away that was deleted there
+   * because the site refused it. Values must be JSON; one of more than 16 KiB stays on its machine. Default: false.
+   */
+  readonly isPortable?: boolean;
 }
 
 /** A cache: values by key, with a lifetime. */

@@ -3,15 +3,18 @@
 
 import type { NodeConfig } from "../../config/node-config.ts";
 import { openStateStore } from "../../state/open-state.ts";
+import { derivedKey } from "../../state/state-key.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { NodeState } from "../state/node-state.ts";
 import { FormerLife } from "./former-life.ts";
 import { type NodeCluster, type OpenedCluster, type OpenOptions, openCluster } from "./node-cluster.ts";
+import { SharedKnowledge } from "./shared-knowledge.ts";
 
 export interface NodeStorage {
   readonly state: NodeState;
   /** Undefined: the node is alone. */
   readonly cluster: OpenedCluster | undefined;
+  readonly shared: SharedKnowledge | undefined;
 }
 
 /** @throws NodeError "state-in-use", "cluster-unusable" */
@@ -20,14 +23,17 @@ export async function openStorage(config: NodeConfig, options: OpenOptions): Pro
   if (config.cluster !== undefined) {
     const formerLife = await FormerLife.open({ settings: config.state, clock, logger });
     const cluster = await openCluster(config.cluster, { ...options, formerLife });
-    const { store, membership } = cluster;
+    const { bucket, store, membership } = cluster;
     const shared = { offsetMs: () => membership.clockOffsetMs };
     const state = new NodeState({ opened: { kind: "open", store, setAside: undefined }, shared, clock, logger });
-    return { state, cluster };
+    const nameKey = await derivedKey(config.cluster.key, Buffer.from(`tonearm cluster names: ${config.cluster.name}`));
+    const knowledge = new SharedKnowledge({ bucket, membership, nameKey, clock, logger });
+    knowledge.start();
+    return { state, cluster, shared: knowledge };
   }
   const { isEnabled, path, key } = config.state;
   const opened = isEnabled ? await openStateStore({ path, key, clock, logger }) : undefined;
-  return { state: new NodeState({ opened, clock, logger }), cluster: undefined };
+  return { state: new NodeState({ opened, clock, logger }), cluster: undefined, shared: undefined };
 }
 
 interface Closing {

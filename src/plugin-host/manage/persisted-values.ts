@@ -65,6 +65,11 @@ export class PersistedValues {
     if (this.#drop(idOf(id))) this.#writeSoon();
   }
 
+  /** Forgets it if it is that very value. */
+  forgetValue(value: Pick<PersistedValue, "cache" | "key" | "json">): void {
+    if (this.#values.get(idOf(value))?.json === value.json) this.forget(value);
+  }
+
   /** Writes pending values. Never rejects. */
   async close(): Promise<void> {
     if (this.#timer !== undefined) this.#write();

@@ -1,7 +1,7 @@
 // Life cycle of one plugin: its thread starts on demand, ends after a long idle time, restarts after a loss with
 // growing pauses, and can be replaced while it works. Main thread; one for each plugin.
 
-import type { BackendReport, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
+import type { BackendReport, Learnt, PluginManifest, PluginSettings } from "../../bridge/plugin-messages.ts";
 import type { Threads } from "../../control/workers/threads.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -114,6 +114,11 @@ export class PluginRunner {
     } finally {
       if (thread === this.#thread && thread.runningCount === 0) this.#endWhenIdle(thread);
     }
+  }
+
+  /** Tells all of its threads what another machine has found out; one that starts later gets it with its options. */
+  learn(learnt: Learnt): void {
+    for (const thread of this.#alive.keys()) thread.send({ type: "learn", learnt });
   }
 
   /**

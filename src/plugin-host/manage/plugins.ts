@@ -33,11 +33,11 @@ import { firstTrack, isWritten, type WrittenTracks, writeTracks } from "../../tr
 import { InstalledPlugin, type PluginRank } from "./installed-plugin.ts";
 import { ModuleWatch } from "./module-watch.ts";
 import { isOnOwnServer } from "./own-servers.ts";
-import { PersistedStore } from "./persisted-store.ts";
 import type { OfferedFilters } from "./plugin-filters.ts";
 import { PluginRunner } from "./plugin-runner.ts";
 import type { LinkOptions, PluginSource } from "./plugin-source.ts";
 import type { PlayerThreadEvent, PluginThread } from "./plugin-thread.ts";
+import { PluginValues, type SharedValues } from "./plugin-values.ts";
 
 /** Hops of a track whose source says that it plays another source's track, which plays another's … */
 const LINK_HOPS_MAX = 3;
@@ -77,6 +77,8 @@ interface PluginsOptions {
   readonly threads: Threads;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What the machines of the cluster share. Default: the node is alone. */
+  readonly shared?: SharedValues | undefined;
   /** As for audio workers. */
   readonly routes?: RouteSource | undefined;
   /** The sources that the owner may use at this moment; undefined: all. Default: all. */
@@ -106,7 +108,7 @@ export class Plugins implements LinkSource {
   readonly #plugins: readonly InstalledPlugin[];
   readonly #watches: readonly ModuleWatch[];
   readonly #requestedLoads = new Set<RequestedLoad>();
-  readonly #persisted: PersistedStore;
+  readonly #values: PluginValues;
   #loader: Loader | undefined;
   /** What plugins offer has changed. */
   onOffersChanged = (): void => undefined;
@@ -116,7 +118,10 @@ export class Plugins implements LinkSource {
 
   constructor(options: PluginsOptions) {
     this.#options = options;
-    this.#persisted = new PersistedStore({ ...options, folder: options.dataFolder });
+    this.#values = new PluginValues({
+      ...{ ...options, folder: options.dataFolder, shared: options.shared },
+      onLearnt: (name, learnt) => this.#plugins.find(({ saidName }) => saidName === name)?.runner.learn(learnt),
+    });
     this.#plugins = options.plans.map((plan) => this.#install(plan));
     this.#watches = options.plans.flatMap((plan, index) => this.#watch(plan, this.#plugins[index]));
   }
@@ -253,7 +258,7 @@ export class Plugins implements LinkSource {
     for (const { abort } of this.#requestedLoads) abort.abort(new NodeError("plugin-lost", "the node is closing"));
     for (const watch of this.#watches) watch.close();
     await Promise.all(this.#plugins.map(({ runner }) => runner.close()));
-    await this.#persisted.close();
+    await this.#values.close();
   }
 
   #watch({ settings, problem, isReloadedOnChange }: PluginPlan, plugin: InstalledPlugin | undefined): ModuleWatch[] {
@@ -291,11 +296,7 @@ export class Plugins implements LinkSource {
           routes,
           problem,
           ...listener,
-          onPersisted: (event) => {
-            const persisted = this.#persisted.get(plugin.saidName ?? "");
-            if (event.type === "persist") persisted?.persist(event.value);
-            else persisted?.forget(event);
-          },
+          onPersisted: (event) => this.#values.onEvent(plugin.saidName ?? "", event),
           onLoadRequested: (requestedLoads, thread) => void this.#load(name, thread, requestedLoads),
           onPlayerEvent: (event, thread) => this.onPlayerEvent(event, { plugin, thread }),
           onLoadAborted: (askId, thread) => {
@@ -312,8 +313,8 @@ export class Plugins implements LinkSource {
     const isTaken = this.#plugins.some((other) => other !== plugin && other.isNamed(ownName));
     if (isTaken) return { problem: `there is a plugin named ${ownName} already` };
     plugin.saidName = ownName;
-    const persisted = await this.#persisted.open(ownName);
-    return { options: plan.optionsOf(ownName), changes, persisted: persisted.all };
+    const options = plan.optionsOf(ownName);
+    return { options, changes, ...(await this.#values.open(ownName, { options, changes })) };
   }
 
   get #loaded(): Loader {

@@ -8,7 +8,6 @@ import { PendingRequests } from "../../bridge/pending-requests.ts";
 import type {
   FilterManifest,
   GivenOptions,
-  PersistedValue,
   PluginAnswer,
   PluginCommand,
   PluginEvent,
@@ -137,19 +136,22 @@ function hiddenFormsOf(secrets: readonly string[]): readonly string[] {
 interface HostEnvironment {
   readonly options: unknown;
   readonly ownServers: readonly string[];
-  readonly persisted: readonly PersistedValue[];
+  readonly persisted: PersistedCaches;
 }
 
 /** Answers to what the plugin has asked of the node. */
 type Answer = Extract<PluginCommand, { readonly type: "loaded" | "loadFailed" | "wishDone" | "wishFailed" }>;
-/** Commands other than answers about addresses. */
-type PlainCommand = Exclude<PluginCommand, RouteCommand>;
+type LearnCommand = Extract<PluginCommand, { readonly type: "learn" }>;
+/** Commands other than answers about addresses, and news of other machines. */
+type PlainCommand = Exclude<PluginCommand, RouteCommand | LearnCommand>;
 
 class LivingPlugin {
   readonly #plugin: Plugin;
   readonly #environment: PluginEnvironment;
   readonly #logger: Logger;
   #routes: PluginRoutes | undefined;
+  /** Undefined before it has its options: they tell what is known by then. */
+  #persisted: PersistedCaches | undefined;
   readonly #loads: PendingRequests<{ readonly load: SourceAnswer }>;
   readonly #wishes: PendingRequests<WishResults>;
   #isReportDue = false;
@@ -172,14 +174,18 @@ class LivingPlugin {
 
   /** Throws the reason why it cannot be set up. */
   async setUp(): Promise<void> {
-    const { port } = this.#environment;
+    const { port, clock } = this.#environment;
     const { config, name, version } = this.#plugin;
     const given = await this.#askForOptions();
     if (given.problem !== undefined) throw new Error(given.problem);
     const options = this.#read(given);
     this.#hidden = hiddenFormsOf(secretsOf(config, options));
     const ownServers = allowedServersOf(config, options).map(({ host, port }) => `${host}:${port}`);
-    const host = this.#createHost({ options, ownServers, persisted: given.persisted });
+    this.#persisted = new PersistedCaches({
+      ...{ values: given.persisted, shared: given.shared, clock },
+      send: (event) => port.postMessage(event),
+    });
+    const host = this.#createHost({ options, ownServers, persisted: this.#persisted });
     await this.#withinSetupTime(async () => {
       // The option types match the check just made.
       await this.#plugin.setup(host as Parameters<Plugin["setup"]>[0]);
@@ -266,7 +272,7 @@ class LivingPlugin {
       http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
       log,
       hide: this.hide,
-      persisted: new PersistedCaches({ values: persisted, clock, send: (event) => port.postMessage(event) }),
+      persisted,
       load: (identifier, signal) => this.#load(identifier, signal),
       askPlayer: (wish) => this.#askPlayer(wish),
       sendEvent: (event) => port.postMessage({ type: "sendEvent", event }),
@@ -306,6 +312,7 @@ class LivingPlugin {
       port.on("message", (command) => {
         // Also while it is being set up.
         if (command.type === "route" || command.type === "routeError") this.#routes?.settle(command);
+        else if (command.type === "learn") this.#persisted?.learn(command.learnt);
         else this.#onCommand(command);
       });
       port.postMessage({ type: "named", name: this.#plugin.name });

@@ -20,7 +20,17 @@ interface Entry<Value> {
 export interface CachePersistence {
   readonly left: readonly { readonly key: string; readonly value: unknown; readonly ttlMs: number }[];
   persist(key: string, value: unknown, ttlMs: number): void;
-  forget(key: string): void;
+  /** `deleted`: the value that the plugin itself has deleted; undefined: there was none, or it made room for another. */
+  forget(key: string, deleted?: { readonly value: unknown }): void;
+  /** Says who is told of values that come from elsewhere. Undefined: none do. */
+  readonly listen?: ((listener: CacheListener) => void) | undefined;
+}
+
+/** A cache, as it is told of values that come from elsewhere: they are not persisted by it. */
+export interface CacheListener {
+  put(key: string, value: unknown, ttlMs: number): void;
+  /** Removes the value if it is that one. */
+  remove(key: string, isIt: (value: unknown) => boolean): void;
 }
 
 type Make<Value> = Parameters<Cache<Value>["getOrMake"]>[1]["make"];
@@ -48,6 +58,13 @@ export class MemoryCache<Value> implements Cache<Value> {
     this.#persistence = persistence;
     // Under the name of the cache and of the plugin: it is what the same code has put there.
     for (const { key, value, ttlMs } of persistence?.left ?? []) this.#put(key, value as Value, ttlMs);
+    persistence?.listen?.({
+      put: (key, value, ttlMs) => this.#put(key, value as Value, ttlMs), // as above
+      remove: (key, isIt) => {
+        const entry = this.#entries.get(key);
+        if (entry !== undefined && isIt(entry.value)) this.#entries.delete(key);
+      },
+    });
   }
 
   get(key: string): Value | undefined {
@@ -74,7 +91,7 @@ export class MemoryCache<Value> implements Cache<Value> {
   }
 
   delete(key: string): void {
-    this.#persistence?.forget(key);
+    this.#persistence?.forget(key, this.#entries.get(key));
     this.#entries.delete(key);
     // Requests from now on must not get values started before.
     this.#flights.delete(key);

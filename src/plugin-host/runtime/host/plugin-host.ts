@@ -216,13 +216,7 @@ export class LivingHost<Options> implements PluginHost<Options> {
     const known = this.#caches.get(name);
     if (known === undefined && this.#caches.size >= CACHES_MAX) throw new Error(`more than ${CACHES_MAX} caches`);
     const { clock, persisted } = this.#parts;
-    const cache =
-      known ??
-      new MemoryCache(
-        options,
-        clock,
-        options.persist ? persisted.persistenceOf(name, { isLarge: options.persist === "large" }) : undefined,
-      );
+    const cache = known ?? new MemoryCache(options, clock, persisted.persistenceOf(name, options));
     this.#caches.set(name, cache);
     // The type of the values under a name is the plugin's responsibility.
     return cache as Cache<unknown> as Cache<Value>;

@@ -15,7 +15,7 @@ beforeEach(() => {
 /** A cache of that name in a new thread, which is given these values. */
 function cacheOf<Value>(name: string, values: readonly PersistedValue[] = [], entriesMax = 3): MemoryCache<Value> {
   const persisted = new PersistedCaches({ values, clock, send: (event) => sent.push(event) });
-  return new MemoryCache<Value>({ ttlMs: 1000, entriesMax }, clock, persisted.persistenceOf(name));
+  return new MemoryCache<Value>({ ttlMs: 1000, entriesMax }, clock, persisted.persistenceOf(name, { persist: true }));
 }
 
 /** The values stored by the main thread. */
