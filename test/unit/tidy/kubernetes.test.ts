@@ -46,6 +46,9 @@ interface Manifest {
   readonly spec: {
     readonly selector: Labels & { readonly matchLabels: Labels };
     readonly podSelector: { readonly matchLabels: Labels };
+    readonly ingress: readonly {
+      readonly from?: readonly { readonly podSelector: { readonly matchLabels: Labels } }[];
+    }[];
     readonly ports: readonly { readonly port: number; readonly targetPort?: string | number }[];
     readonly publishNotReadyAddresses?: boolean;
     readonly serviceName: string;
@@ -139,7 +142,10 @@ describe("deploy/kubernetes", () => {
       });
     for (const { spec } of [...sets, ...ofKind("PodDisruptionBudget")])
       expect(owner(spec.selector.matchLabels)).toBeDefined();
-    for (const { spec } of ofKind("NetworkPolicy")) expect(owner(spec.podSelector.matchLabels)).toBeDefined();
+    for (const { spec } of ofKind("NetworkPolicy")) {
+      const peers = spec.ingress.flatMap(({ from = [] }) => from);
+      for (const { podSelector } of [spec, ...peers]) expect(owner(podSelector.matchLabels)).toBeDefined();
+    }
     for (const { metadata, spec } of ofKind("Service")) {
       const ports = owner(spec.selector)?.spec.template.spec.containers[0]?.ports ?? [];
       const open = new Set<string | number>(ports.flatMap(({ name, containerPort }) => [name, containerPort]));
