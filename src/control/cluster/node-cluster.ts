@@ -24,6 +24,7 @@ import type { FormerLife } from "./former-life.ts";
 import { MachineCalls } from "./machine-calls.ts";
 import { MachineChooser } from "./machine-chooser.ts";
 import { PlayerPlaces } from "./player-places.ts";
+import { RecordSweep } from "./record-sweep.ts";
 import { RemoteSessions } from "./remote-sessions.ts";
 import { SessionClaims } from "./session-claims.ts";
 import { SessionDirectory } from "./session-directory.ts";
@@ -104,6 +105,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   readonly #places: PlayerPlaces;
   readonly #remotes: RemoteSessions;
   readonly #calls: MachineCalls;
+  readonly #sweep: RecordSweep;
   readonly #counts = { forwarded: 0, forwardsFailed: 0, lost: 0 };
   #onCall: ((request: string) => Promise<string>) | undefined;
   #stopServing: (() => void) | undefined;
@@ -132,6 +134,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
       choose: options.choose ?? (({ region }) => chooser.choose(region)),
     });
     this.#claims = new SessionClaims({ ...parts, places: this.#places, remotes: this.#remotes });
+    this.#sweep = new RecordSweep(parts);
     opened.handlers = {
       onJoined: (id) => this.#onJoined(id),
       onLost: (reason) => this.#onLost(reason),
@@ -144,11 +147,13 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   start(): void {
     this.#directory.start();
     this.#options.opened.membership.start();
+    this.#sweep.start();
   }
 
   /** Call it before the sessions end here: they go on elsewhere. */
   stop(): void {
     this.#stopServing?.();
+    this.#sweep.close();
     this.#claims.close();
     this.#remotes.close();
     this.#places.close();
