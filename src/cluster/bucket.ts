@@ -67,6 +67,12 @@ export interface Bucket {
    * @throws NodeError "cluster-away"
    */
   read(patterns: readonly string[], options: { readonly atLeast: BucketGuard }): Promise<readonly BucketEntry[]>;
+  /**
+   * Tells of the key of every existing record that matches a pattern (see BucketWatch), as the records come, without their
+   * values. Resolves when all have come. What is written meanwhile may be missing.
+   * @throws NodeError "cluster-away"
+   */
+  list(patterns: readonly string[], onKey: (key: string) => void): Promise<void>;
   /** Goes on through losses of the connection; the returned function ends it. Values that cannot be opened are left out. */
   watch(watch: BucketWatch): () => void;
 }

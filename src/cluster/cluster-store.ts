@@ -17,7 +17,7 @@ import type { Membership } from "./membership.ts";
 
 const WRITE_MS_MAX = 2000;
 /** Records of a session; all others under its id belong to the cluster. */
-const SESSION_KINDS: ReadonlySet<string> = new Set([
+export const SESSION_KINDS: ReadonlySet<string> = new Set([
   ...["session", "player", "track", "message", "kept"],
   ...["place", "relay"],
 ]);

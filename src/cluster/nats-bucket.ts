@@ -22,6 +22,7 @@ import { API_ERRORS, type ApiRefusal } from "./jetstream-api.ts";
 import { awayError, type LiveBucket } from "./live-nats.ts";
 import type { ConnectionLoop } from "./nats-connection.ts";
 import { CONTRACT_KEY } from "./nats-stream.ts";
+import { listRecords } from "./record-list.ts";
 import { readRecords } from "./record-read.ts";
 import { type RecordSubjects, withoutContained } from "./record-subjects.ts";
 import { RecordWatch } from "./record-watch.ts";
@@ -120,6 +121,17 @@ export class NatsBucket implements Bucket {
       const key = subjects.keyOf(subject);
       const value = data && sealing.open(key, data);
       return value === undefined ? [] : [{ key, value, revision }];
+    });
+  }
+
+  async list(patterns: readonly string[], onKey: (key: string) => void): Promise<void> {
+    const { subjects, clock } = this.#options;
+    await listRecords({
+      live: this.#live(),
+      stream: subjects.stream,
+      subjects: withoutContained(patterns.map((pattern) => subjects.ofPattern(pattern))),
+      clock,
+      onSubject: (subject) => onKey(subjects.keyOf(subject)),
     });
   }
 

@@ -30,6 +30,8 @@ export interface FeedOptions {
   readonly stream: string;
   /** Without ones that overlap. */
   readonly subjects: readonly string[];
+  /** Values are left out. Default: they come. */
+  readonly isWithoutData?: boolean;
   readonly clock: Clock;
   readonly onMessage: (message: FedMessage) => void;
   /** All that there was at the start has been given. Called once. */
@@ -79,12 +81,13 @@ export class RecordFeed {
   }
 
   async #create(inbox: string): Promise<void> {
-    const { live, stream, subjects } = this.#options;
+    const { live, stream, subjects, isWithoutData = false } = this.#options;
     const config = {
       name: this.#name,
       deliver_subject: inbox,
       deliver_policy: "last_per_subject",
       filter_subjects: subjects,
+      headers_only: isWithoutData,
       ack_policy: "none",
       replay_policy: "instant",
       max_deliver: 1,

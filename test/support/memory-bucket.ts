@@ -204,6 +204,10 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
     );
   }
 
+  async list(patterns: readonly string[], onKey: (key: string) => void): Promise<void> {
+    for (const { key } of await this.read(patterns)) onKey(key);
+  }
+
   watch(watch: BucketWatch): () => void {
     this.#watches.add(watch);
     if (this.status.kind === "connected" && !this.#isCut) this.#begin(watch);

@@ -3,6 +3,7 @@
 // that each is where its client finds it, as it was answered.
 
 import type { FormerLife } from "../../src/control/cluster/former-life.ts";
+import { SWEEP_MS } from "../../src/control/cluster/record-sweep.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ClusterWorld, TestMachine } from "./clustered-machine.ts";
 import type { FakeSessionPlayer } from "./fake-session-player.ts";
@@ -11,6 +12,8 @@ import { TrialClient, type TrialProcess } from "./trial-client.ts";
 import { untilSettled } from "./until-settled.ts";
 
 const STEP_MS = 20;
+/** While nothing happens. */
+const LONG_STEP_MS = 500;
 const MACHINES_MIN = 3;
 const MACHINES_MAX = 5;
 const CLIENTS_MAX = 8;
@@ -107,6 +110,9 @@ export class SessionTrial {
     }
     await this.#pass(2000);
     await this.#checkAll();
+    // A machine that dies while its session ends may leave records.
+    await this.#pass(3 * SWEEP_MS, LONG_STEP_MS);
+    await this.#checkAll({ isSwept: true });
     for (const { owed, sessionId, isConnected } of this.clients) {
       if (!isConnected) this.#fault(`a client of ${sessionId} cannot connect`);
       if (owed.size > 0) this.#fault(`${sessionId} has lost the messages ${[...owed].join(" ")}`);
@@ -134,12 +140,12 @@ export class SessionTrial {
     return this.#processes.filter(({ isOver }) => !isOver);
   }
 
-  async #pass(durationMs: number): Promise<void> {
-    for (const endMs = this.#nowMs + durationMs; this.#nowMs < endMs; ) await this.#step();
+  async #pass(durationMs: number, stepMs = STEP_MS): Promise<void> {
+    for (const endMs = this.#nowMs + durationMs; this.#nowMs < endMs; ) await this.#step(stepMs);
   }
 
-  async #step(): Promise<void> {
-    this.world.clock.advance(STEP_MS);
+  async #step(stepMs = STEP_MS): Promise<void> {
+    this.world.clock.advance(stepMs);
     await untilSettled();
     for (const client of this.clients) client.look();
     this.#checkPlaces();
@@ -171,7 +177,7 @@ export class SessionTrial {
     }
   }
 
-  async #checkAll(): Promise<void> {
+  async #checkAll({ isSwept = false } = {}): Promise<void> {
     const homes = new Map<string, Process[]>();
     for (const process of this.#running) {
       for (const { id, isRemote } of process.machine.sessions.all()) {
@@ -198,9 +204,8 @@ export class SessionTrial {
     for (const { key, value } of this.world.nats.records.values()) {
       const [kind = "", id = ""] = key.split("/");
       if (value === undefined || kind === "machine" || kind === "life") continue;
-      // A machine that dies while its session ends may leave them: nobody looks for records without a session.
       const isLeftBehind = kind === "player" || kind === "relay";
-      if (!homes.has(id) && !isLeftBehind) this.#fault(`${key} is of a session that is nowhere`);
+      if (!homes.has(id) && (isSwept || !isLeftBehind)) this.#fault(`${key} is of a session that is nowhere`);
       if (kind === "relay" && homes.has(id)) this.#fault(`${key} was not taken`);
     }
     for (const client of this.clients) this.#checkClient(client, homes);

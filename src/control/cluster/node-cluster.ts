@@ -29,6 +29,7 @@ import { MachineChooser, type PlaceWish } from "./machine-chooser.ts";
 import { MachineReports } from "./machine-reports.ts";
 import { PlayerPlaces } from "./player-places.ts";
 import { PlayerReleases } from "./player-releases.ts";
+import { RecordSweep } from "./record-sweep.ts";
 import { RemoteSessions } from "./remote-sessions.ts";
 import { SessionClaims } from "./session-claims.ts";
 import { SessionDirectory } from "./session-directory.ts";
@@ -114,6 +115,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   readonly #remotes: RemoteSessions;
   readonly #calls: MachineCalls;
   readonly #releases: PlayerReleases;
+  readonly #sweep: RecordSweep;
   readonly #counts = { forwarded: 0, forwardsFailed: 0, lost: 0 };
   #onCall: ((request: string) => Promise<string>) | undefined;
   #stopServing: (() => void) | undefined;
@@ -144,6 +146,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
       choose: options.choose ?? ((wish) => chooser.choose(wish)),
     });
     this.#claims = new SessionClaims({ ...parts, places: this.#places, remotes: this.#remotes });
+    this.#sweep = new RecordSweep(parts);
     opened.handlers = {
       onJoined: (id) => this.#onJoined(id),
       onLost: (reason) => this.#onLost(reason),
@@ -156,12 +159,14 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
   start(): void {
     this.#directory.start();
     this.#options.opened.membership.start();
+    this.#sweep.start();
   }
 
   /** Call it before the sessions end here: they go on elsewhere. */
   stop(): void {
     this.#stopServing?.();
     this.reports.close();
+    this.#sweep.close();
     this.#claims.close();
     this.#remotes.close();
     this.#places.close();

@@ -178,6 +178,16 @@ describe.skipIf(isNatsMissing)(natsTitle("a bucket on a NATS server"), () => {
     expect(found.map(({ key }) => key)).toEqual(keys);
   });
 
+  test("listing gives the keys of what matches, and not of what was removed", async () => {
+    const changes = ["list/1", "list/2/a.b c", "other/1"].map((key) => ({ key, value: "1" }));
+    await machine.bucket.write([...changes, { key: "list/3", value: undefined }], { guard, timeoutMs });
+    const found: string[] = [];
+    await machine.bucket.list(["list/>", "list/2/>", "nothing/*"], (key) => found.push(key));
+    expect(found).toEqual(["list/1", "list/2/a.b c"]);
+    await machine.bucket.list(["nothing/>"], (key) => found.push(key));
+    expect(found).toHaveLength(2);
+  });
+
   test("records under another cluster's name are not there", async () => {
     const other = await startMachine(settingsFor([server], { name: "other" }));
     await untilConnected(other.link);
@@ -200,6 +210,7 @@ describe.skipIf(isNatsMissing)(natsTitle("a bucket on a NATS server"), () => {
       code: "cluster-away",
     });
     await expect(lonely.bucket.get("a")).rejects.toMatchObject({ code: "cluster-away" });
+    await expect(lonely.bucket.list(["a"], () => undefined)).rejects.toMatchObject({ code: "cluster-away" });
     await expect(lonely.bucket.read(["a"], { atLeast: guard })).rejects.toMatchObject({ code: "cluster-away" });
     await lonely.link.close();
   });
