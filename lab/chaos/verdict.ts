@@ -36,14 +36,18 @@ export function outcomeOf({ player, view, isHeard, told, hasSession }: Ending): 
   const ends = told.filter(({ type }) => type === "TrackEndEvent" || type === "WebSocketClosedEvent");
   const toldCount = hasSession ? ends.length : 1;
   const hasTrack = view !== undefined && view.track !== null;
-  const plays = hasTrack && (rate === 0 || isHeard);
+  const plays = hasTrack && isHeard === rate > 0;
   const words = `its client was told ${toldCount} times (${told.map(({ type }) => type).join(", ") || "nothing"})`;
   if (plays && toldCount === 0) {
     const [first] = told;
     return first === undefined ? "plays" : { loss: `player ${guildId} plays, and its client got ${words}` };
   }
   if (!hasTrack && !isHeard && toldCount === 1) return "told";
-  const state = !hasTrack && isHeard ? "is heard without a track" : plays ? "plays" : "does not play";
+  const state = plays
+    ? "plays"
+    : isHeard
+      ? `is heard ${hasTrack ? "although paused" : "without a track"}`
+      : "does not play";
   return { loss: `player ${guildId} ${state}, and ${words}` };
 }
 

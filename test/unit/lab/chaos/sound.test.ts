@@ -13,7 +13,7 @@ function happening(subject: Subject, fromMs: number, toMs = fromMs + 5000, fault
 }
 
 function interruption(guildId: string, fromMs: number, toMs: number, more: Partial<Interruption> = {}): Interruption {
-  return { guildId, fromMs, toMs, missing: 0, isNewStream: false, ...more };
+  return { guildId, fromMs, toMs, missing: 0, isNewStream: false, skipped: 0, ...more };
 }
 
 /** Guild 1 is on audio-1, guild 2 on audio-2. */
@@ -67,16 +67,29 @@ test("a gateway's death must interrupt nobody, and a new stream or a long gap is
       happenings,
       interruptions: [
         interruption("1", 52_000, 52_040, { isNewStream: true }),
-        interruption("2", 53_000, 54_001),
-        interruption("2", 55_000, 56_000),
+        interruption("2", 53_000, 53_501),
+        interruption("2", 55_000, 55_500),
       ],
     }),
   );
   expect(hit).toEqual(new Map());
-  expect(beside.get("kill-gateway")).toEqual({ guildSeconds: 52, missing: 0, late: 3, newStreams: 1, longestMs: 1001 });
+  expect(beside.get("kill-gateway")).toEqual({ guildSeconds: 52, missing: 0, late: 3, newStreams: 1, longestMs: 501 });
   expect(losses).toEqual([
     expect.stringMatching(/^guild 1 joined voice again at 52\.0 s for 40 ms.*kill-gateway gateway-1 was 2\.0 s before/),
-    expect.stringMatching(/^guild 2 was interrupted at 53\.0 s for 1001 ms/),
+    expect.stringMatching(/^guild 2 was interrupted at 53\.0 s for 501 ms/),
+  ]);
+});
+
+test("a packet of a song that is left out or comes again is a loss at any time but around what strikes its machine", () => {
+  const lost = (fromMs: number, skipped: number, toMs = fromMs + 40) => interruption("1", fromMs, toMs, { skipped });
+  const losses = (...interruptions: readonly Interruption[]) =>
+    judgeSound(record({ happenings: [happening(GATEWAY, 50_000), happening(AUDIO, 100_000)], interruptions })).losses;
+  expect(losses(lost(100_500, 5))).toEqual([]);
+  expect(losses(lost(5000, 1))).toEqual([
+    "guild 1 lost 1 packets at 5.0 s for 40 ms, though its machine was well; nothing had happened before",
+  ]);
+  expect(losses(lost(80_000, -2))).toEqual([
+    expect.stringMatching(/^guild 1 heard 2 packets again at 80\.0 s .*; kill-gateway gateway-1 was 30\.0 s before$/),
   ]);
 });
 

@@ -43,6 +43,7 @@ test.each([
   ["is gone, and that was told twice", ending({ ...GONE, told: [END, END] }), /told 2 times/],
   ["plays although its end was told", ending({ told: [END] }), /plays, and its client was told 1 times/],
   ["was told a start again", ending({ told: [{ ...END, type: "TrackStartEvent" }] }), /\(TrackStartEvent\)/],
+  ["is heard although it is paused", ending({ player: PAUSED! }), /is heard although paused/],
   ["is heard although REST does not know it", ending({ view: undefined, told: [END] }), /is heard without a track/],
 ])("a player that %s is a loss", (_, player, words) => {
   expect(outcomeOf(player)).toEqual({ loss: expect.stringMatching(words) });
