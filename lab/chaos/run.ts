@@ -18,7 +18,7 @@ import { SoundLog } from "./sound-log.ts";
 import { openStage, type Stage, type StageOptions } from "./stage.ts";
 import { Striker } from "./striker.ts";
 import type { TunerAnswer } from "./tuner.ts";
-import { type DoubleSending, doubleSendingLosses, misplacedLosses } from "./verdict.ts";
+import { type DoubleSending, doubleSendingLosses, misplacedLosses, refusedLosses } from "./verdict.ts";
 
 export interface ChaosOptions extends StageOptions {
   readonly seed: number;
@@ -161,6 +161,7 @@ async function play(run: Run): Promise<ChaosResult> {
       ...[...guests, ...bots.flatMap(({ tuners }) => tuners)].flatMap(({ losses }) => losses),
       ...doubleSendingLosses(doubleSendings, startedMs),
       ...misplacedLosses(senders.sendings, stage.subjects),
+      ...refusedLosses(discord.violations),
       ...sound.losses,
       ...end.losses,
       ...farewell,

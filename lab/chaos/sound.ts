@@ -63,7 +63,12 @@ const GAP_MS_MIN = 100;
 /** Sound that is shorter does not end a gap. */
 const BLIP_MS_MAX = 1000;
 /** Nothing interrupts players of machines that are well; the lab's process may be busy for so long. */
-const BESIDE_MS_MAX = 500;
+const BESIDE_MS_MAX = 1000;
+
+const FRAMES_PER_SECOND = 50;
+/** Of the packets of players beside an event, beyond so many times what is missing while nothing happens. */
+const MISSING_MAX = 0.001;
+const STARVED = 3;
 
 type Span = readonly [fromMs: number, toMs: number];
 
@@ -86,7 +91,19 @@ export function judgeSound(record: SoundRecord): SoundResult {
   }
   const calm = without([record.fromMs, record.toMs], happenings.map(feltSpan));
   const undisturbed = guilds.reduce((total, guild) => sum(total, within(guild, calm).steadiness), NONE);
-  return { hit, beside, undisturbed, losses: guilds.flatMap((guild) => lossesOf(guild, record)) };
+  const losses = [
+    ...guilds.flatMap((guild) => lossesOf(guild, record)),
+    ...[...beside].flatMap(([name, steadiness]) => {
+      const rate = missingRate(steadiness);
+      if (rate <= MISSING_MAX + STARVED * missingRate(undisturbed)) return [];
+      return [`beside ${name} ${steadiness.missing} packets are missing, ${(rate * 1000).toFixed(1)} of 1000`];
+    }),
+  ];
+  return { hit, beside, undisturbed, losses };
+}
+
+function missingRate({ guildSeconds, missing }: Steadiness): number {
+  return guildSeconds === 0 ? 0 : missing / (guildSeconds * FRAMES_PER_SECOND);
 }
 
 /** At no time but around what strikes its own machine may a player be interrupted, or miss a packet of its song. */
@@ -109,9 +126,10 @@ function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord): read
 }
 
 function wrongOf(interruption: Interruption): string | undefined {
-  const { isNewStream, skipped } = interruption;
+  const { isNewStream, skipped, missing } = interruption;
   if (isNewStream) return "joined voice again";
-  if (skipped > 0) return `lost ${skipped} packets`;
+  // A starved machine may skip deadlines, and packets with them: then time has passed as well.
+  if (skipped > missing) return `lost ${skipped} packets`;
   if (skipped < 0) return `heard ${-skipped} packets again`;
   return lengthOf(interruption) > BESIDE_MS_MAX ? "was interrupted" : undefined;
 }

@@ -2,6 +2,7 @@
 // says is what Discord hears; and at no time have two processes sent for one guild. Pure. Lab only.
 
 import type { StreamOverlap } from "../discord/stream-overlaps.ts";
+import type { Violation, ViolationKind } from "../discord/violations.ts";
 import type { CastPlayer } from "../restart/cast.ts";
 import { type HeardPacket, PACKET_MS } from "../restart/surroundings.ts";
 import type { NodeMessage, PlayerView } from "../test-environment/bot.ts";
@@ -80,6 +81,23 @@ export function doubleSendingLosses(sendings: readonly DoubleSending[], startedM
       const [at, until] = [fromMs, toMs].map((ms) => ((ms - startedMs) / 1000).toFixed(2));
       return `guild ${guildId} was sent to twice, ${at} to ${until} s: ${packets} packets of ${olderMachine} beside ${machine}`;
     });
+}
+
+/** What Discord sees of a machine that stands still or is killed. */
+const OF_THE_STRUCK: ReadonlySet<ViolationKind> = new Set([
+  "silence-missing",
+  "gateway-heartbeat-missing",
+  "dave-commit-missing",
+  "dave-transition-timeout",
+]);
+
+/** Whatever else Discord would refuse has no excuse. */
+export function refusedLosses(
+  violations: readonly Pick<Violation, "kind" | "guildId" | "detail">[],
+): readonly string[] {
+  return violations
+    .filter(({ kind }) => !OF_THE_STRUCK.has(kind))
+    .map(({ kind, guildId = "unknown", detail }) => `guild ${guildId}: Discord refuses ${kind}: ${detail}`);
 }
 
 /** Machines that are gateways only have no players. */

@@ -9,6 +9,7 @@ import {
   heardLosses,
   misplacedLosses,
   outcomeOf,
+  refusedLosses,
 } from "../../../../lab/chaos/verdict.ts";
 import { castOf } from "../../../../lab/restart/cast.ts";
 
@@ -76,6 +77,12 @@ test("two streams of a guild at once are a loss, named with their machines", () 
   expect(doubleSendingLosses([overlap, { ...overlap, toMs: 1020 }], 500)).toEqual([
     "guild 5 was sent to twice, 0.50 to 0.52 s: 2 packets of unknown beside audio-2",
   ]);
+});
+
+test("what Discord refuses is a loss, unless a machine that stands still causes it", () => {
+  const violation = { guildId: "5", detail: "why" };
+  expect(refusedLosses([{ ...violation, kind: "silence-missing" }])).toEqual([]);
+  expect(refusedLosses([{ ...violation, kind: "rtp-lost" }])).toEqual(["guild 5: Discord refuses rtp-lost: why"]);
 });
 
 test("a machine that is a gateway only and sends is a loss", () => {
