@@ -111,6 +111,12 @@ export class ChaosBot {
     return this.#isConnected;
   }
 
+  /** Nothing is asked for any more: the songs of its jukeboxes end. */
+  async fallSilent(): Promise<void> {
+    clearInterval(this.#attending);
+    await Promise.all(this.jukeboxes.map((jukebox) => jukebox.settle()));
+  }
+
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#attending);

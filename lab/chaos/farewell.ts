@@ -31,6 +31,7 @@ export async function sayFarewell({ surroundings, machines, bots }: FarewellCont
   };
   const heardAfter = (sinceMs: number): readonly string[] =>
     guilds.flatMap(({ guildId }) => ((surroundings.earOf(guildId).last?.atMs ?? 0) > sinceMs ? [guildId] : []));
+  await Promise.all(bots.map((bot) => bot.fallSilent()));
   await askAll("PATCH", 200, { paused: true });
   await sleep(PAUSED_MS);
   const pausedMs = performance.now();

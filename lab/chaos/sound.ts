@@ -64,6 +64,9 @@ const GAP_MS_MIN = 100;
 const BLIP_MS_MAX = 1000;
 /** Nothing interrupts players of machines that are well; the lab's process may be busy for so long. */
 const BESIDE_MS_MAX = 1000;
+/** On a machine with too little time for all: so much is missing while nothing happens, and then longer ones are noise. */
+const STARVED_RATE = 0.005;
+const STARVED_MS_MAX = 5000;
 
 const FRAMES_PER_SECOND = 50;
 /** Of the packets of players beside an event, beyond so many times what is missing while nothing happens. */
@@ -91,8 +94,9 @@ export function judgeSound(record: SoundRecord): SoundResult {
   }
   const calm = without([record.fromMs, record.toMs], happenings.map(feltSpan));
   const undisturbed = guilds.reduce((total, guild) => sum(total, within(guild, calm).steadiness), NONE);
+  const lengthMsMax = missingRate(undisturbed) > STARVED_RATE ? STARVED_MS_MAX : BESIDE_MS_MAX;
   const losses = [
-    ...guilds.flatMap((guild) => lossesOf(guild, record)),
+    ...guilds.flatMap((guild) => lossesOf(guild, record, lengthMsMax)),
     ...[...beside].flatMap(([name, steadiness]) => {
       const rate = missingRate(steadiness);
       if (rate <= MISSING_MAX + STARVED * missingRate(undisturbed)) return [];
@@ -107,10 +111,10 @@ function missingRate({ guildSeconds, missing }: Steadiness): number {
 }
 
 /** At no time but around what strikes its own machine may a player be interrupted, or miss a packet of its song. */
-function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord): readonly string[] {
+function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord, lengthMsMax: number): readonly string[] {
   const { interruptions } = within(guild, without([fromMs, toMs], guild.struck.map(feltSpan)));
   return interruptions.flatMap((interruption) => {
-    const how = wrongOf(interruption);
+    const how = wrongOf(interruption, lengthMsMax);
     if (how === undefined) return [];
     const last = happenings.findLast((happening) => happening.fromMs <= interruption.toMs);
     const seconds = (ms: number): string => (ms / 1000).toFixed(1);
@@ -125,13 +129,13 @@ function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord): read
   });
 }
 
-function wrongOf(interruption: Interruption): string | undefined {
+function wrongOf(interruption: Interruption, lengthMsMax: number): string | undefined {
   const { isNewStream, skipped, missing } = interruption;
   if (isNewStream) return "joined voice again";
   // A starved machine may skip deadlines, and packets with them: then time has passed as well.
   if (skipped > missing) return `lost ${skipped} packets`;
   if (skipped < 0) return `heard ${-skipped} packets again`;
-  return lengthOf(interruption) > BESIDE_MS_MAX ? "was interrupted" : undefined;
+  return lengthOf(interruption) > lengthMsMax ? "was interrupted" : undefined;
 }
 
 function nameOf({ fault, subject }: Happening): EventName {

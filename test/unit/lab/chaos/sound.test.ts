@@ -107,6 +107,15 @@ test("more packets missing beside an event than while nothing happens are a loss
   expect(losses([51_000, 3], [10_000, 6])).toEqual([]);
 });
 
+test("on a starved machine pauses of some seconds are noise, new streams are not", () => {
+  const starving = interruption("2", 5000, 5900, { missing: 80 });
+  const losses = (...more: readonly Interruption[]) =>
+    judgeSound(record({ interruptions: [starving, ...more] })).losses.length;
+  expect(losses(interruption("1", 60_000, 64_000))).toBe(0);
+  expect(losses(interruption("1", 60_000, 66_000))).toBe(1);
+  expect(losses(interruption("1", 60_000, 60_100, { isNewStream: true }))).toBe(1);
+});
+
 test("a player whose own machine is struck at about the same time says nothing of another event", () => {
   const { beside, losses } = judgeSound(
     record({
