@@ -10,6 +10,7 @@ import { assemble } from "../restart/crowd.ts";
 import type { Surroundings } from "../restart/surroundings.ts";
 import { sleep } from "../sleep.ts";
 import type { Bot, NodeMessage } from "../test-environment/bot.ts";
+import { Guest } from "./guest.ts";
 import { Tuner } from "./tuner.ts";
 
 export interface ChaosBotOptions {
@@ -19,6 +20,8 @@ export interface ChaosBotOptions {
   readonly cast: readonly CastPlayer[];
   /** Guilds that play short songs. */
   readonly jukeboxGuilds: readonly string[];
+  /** Guilds whose players come and go. */
+  readonly guestGuilds: readonly string[];
   readonly random: () => number;
 }
 
@@ -29,8 +32,9 @@ const POLL_MS = 50;
 export class ChaosBot {
   readonly cast: readonly CastPlayer[];
   readonly jukeboxes: readonly Jukebox[];
+  readonly guests: readonly Guest[];
   readonly tuners: readonly Tuner[];
-  /** Events of its players, without the jukeboxes', since `start`. */
+  /** Events of its cast since `start`. */
   readonly told: NodeMessage[] = [];
   /** From the end of a connection to the next `ready`. */
   readonly returnsMs: number[] = [];
@@ -46,11 +50,12 @@ export class ChaosBot {
   #isClosed = false;
   #attending: NodeJS.Timeout | undefined;
 
-  private constructor(bot: ClusterBot, jukeboxes: readonly Jukebox[], random: () => number) {
+  private constructor(bot: ClusterBot, parts: Pick<ChaosBot, "jukeboxes" | "guests">, random: () => number) {
     this.#bot = bot;
     this.#readFrom = bot.bot;
     this.cast = bot.cast;
-    this.jukeboxes = jukeboxes;
+    this.jukeboxes = parts.jukeboxes;
+    this.guests = parts.guests;
     this.#guildIds = new Set(bot.cast.map(({ guildId }) => guildId));
     // Their songs are decoded anyway.
     const tuned = bot.cast.filter(({ isCounted, rate }) => !isCounted && rate === 1);
@@ -59,14 +64,16 @@ export class ChaosBot {
 
   /** All of its players play. Its machine is one after the other by its number, as long as all are well. */
   static async open(options: ChaosBotOptions): Promise<ChaosBot> {
-    const { surroundings, balancer, number, cast, jukeboxGuilds, random } = options;
+    const { surroundings, balancer, number, cast, jukeboxGuilds, guestGuilds, random } = options;
     balancer.only(...balancer.machines.slice(number % balancer.machines.length).slice(0, 1));
     const bot = await ClusterBot.open(balancer, number, cast);
     balancer.all();
     await assemble(bot.bot, surroundings, cast);
     const jukeboxes = jukeboxGuilds.map((guildId) => new Jukebox(guildId, surroundings));
     for (const jukebox of jukeboxes) await jukebox.begin(bot.bot);
-    return new ChaosBot(bot, jukeboxes, random);
+    const guests = guestGuilds.map((guildId) => new Guest(guildId, surroundings, random));
+    for (const guest of guests) await guest.prepare(bot.bot);
+    return new ChaosBot(bot, { jukeboxes, guests }, random);
   }
 
   /** Its current connection, or the last one while it has none. */
@@ -88,13 +95,13 @@ export class ChaosBot {
     this.#readFrom = this.bot;
     this.#readCount = this.bot.messages.length;
     this.#attending = setInterval(() => this.#attend(), ATTEND_MS);
-    for (const tuner of this.tuners) tuner.start(() => this.bot);
+    for (const part of [...this.tuners, ...this.guests]) part.start(() => this.bot);
     void this.#stayConnected();
   }
 
-  /** Ends the changes; songs go on. */
+  /** Ends the changes and the visits; songs go on. */
   async settle(): Promise<void> {
-    await Promise.all(this.tuners.map((tuner) => tuner.stop()));
+    await Promise.all([...this.tuners, ...this.guests].map((part) => part.stop()));
   }
 
   /** Whether it has its `ready`, at the latest after that time. */
@@ -102,6 +109,12 @@ export class ChaosBot {
     const deadlineMs = performance.now() + timeoutMs;
     while (!this.#isConnected && performance.now() < deadlineMs) await sleep(POLL_MS);
     return this.#isConnected;
+  }
+
+  /** Nothing is asked for any more: the songs of its jukeboxes end. */
+  async fallSilent(): Promise<void> {
+    clearInterval(this.#attending);
+    await Promise.all(this.jukeboxes.map((jukebox) => jukebox.settle()));
   }
 
   close(): void {
@@ -119,7 +132,7 @@ export class ChaosBot {
       if (!hasEnded || this.#isClosed) return;
       this.#isConnected = false;
       this.#attend();
-      for (const jukebox of this.jukeboxes) jukebox.processEnded();
+      for (const part of [...this.jukeboxes, ...this.guests]) part.processEnded();
       const endedMs = performance.now();
       try {
         const { isResumed, failures } = await this.#bot.comeBack();
@@ -138,7 +151,7 @@ export class ChaosBot {
   #loseSession(): void {
     this.#hasSession = false;
     this.losses.push(`the session of bot ${this.userId} was not resumed`);
-    for (const jukebox of this.jukeboxes) jukebox.forget();
+    for (const part of [...this.jukeboxes, ...this.guests]) part.forget();
   }
 
   #attend(): void {
@@ -148,6 +161,6 @@ export class ChaosBot {
     const news = bot.messages.slice(this.#readCount);
     this.#readCount = bot.messages.length;
     this.told.push(...news.filter(({ op, guildId = "" }) => op === "event" && this.#guildIds.has(guildId)));
-    if (this.#hasSession) for (const jukebox of this.jukeboxes) jukebox.attend(bot);
+    if (this.#hasSession) for (const part of [...this.jukeboxes, ...this.guests]) part.attend(bot);
   }
 }

@@ -76,7 +76,7 @@ export async function judgeEnd(context: {
     levelRatios: ratios.map(({ ratio }) => ratio),
     losses: [
       ...judged.flat(),
-      ...outcomes.flatMap((outcome) => (typeof outcome === "string" ? [] : [outcome.loss])),
+      ...outcomes.flatMap((outcome, index) => lossOf(outcome, endings[index])),
       ...compare(withTuned(before.views, shown, tuned), shown, cast),
       ...tunerLosses,
       ...positions.losses,
@@ -124,6 +124,14 @@ function endingOf(context: {
   const isHeard = heard !== undefined && heard.atMs >= nowMs - RECENT_MS;
   const told = bot.told.filter((message) => message.guildId === guildId);
   return { player, view: after.get(guildId), heard, isHeard, told, hasSession: bot.hasSession };
+}
+
+/** Enough machines were there at all times: nothing excuses the end of a player. */
+function lossOf(outcome: Outcome, ending: Ending | undefined): readonly string[] {
+  if (typeof outcome !== "string") return [outcome.loss];
+  if (outcome === "plays" || ending === undefined) return [];
+  const told = ending.told.map(({ type, reason }) => [type, reason].join(" ")).join(", ");
+  return [`player ${ending.player.guildId} has ended, and its client was told once: ${told || "its session is gone"}`];
 }
 
 /** What the tuners have changed is theirs to judge. */

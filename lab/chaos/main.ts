@@ -40,6 +40,7 @@ const unknown = [...(names ?? [])].filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new CannotRun(`unknown events: ${unknown.join(", ")}; there are ${known.join(", ")}`);
 
 console.log(`seed ${seed}`);
+process.setMaxListeners(0); // each process that is started is ended with this one
 const result = await runChaos({
   gateways: Number(values.gateways),
   audio: Number(values.audio),

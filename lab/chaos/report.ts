@@ -31,7 +31,7 @@ export function chaosText(result: ChaosResult): string {
   const counts = [
     `${outcomes.length} players: ${outcomes.filter((outcome) => outcome === "plays").length} play, ` +
       `${outcomes.filter((outcome) => outcome === "told").length} do not and their client was told once`,
-    `${result.events} events of short songs compared`,
+    `${result.events} events compared; ${result.visits} players were made and destroyed`,
     `sent by two voice connections at once: ${doubleSendings.length} times, ${packets} packets`,
     `answers to PATCH: ${listOf(countsOf(result.answers.map(({ status }) => (status === 0 ? "none" : String(status)))))}`,
     `failed attempts to connect again: ${listOf(countsOf(result.failures))}`,

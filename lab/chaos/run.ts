@@ -2,12 +2,14 @@
 // lost. Lab only.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { type CastPlayer, castOf } from "../restart/cast.ts";
+import { opusPacketNumber } from "../media-files/counted-song.ts";
+import { castOf } from "../restart/cast.ts";
 import { untilAllHeard } from "../restart/crowd.ts";
 import { seededRandom } from "../seeded-random.ts";
 import { sleep } from "../sleep.ts";
-import { ChaosBot } from "./chaos-bot.ts";
+import { ChaosBot, type ChaosBotOptions } from "./chaos-bot.ts";
 import { type EndResult, judgeEnd, levelsOf, viewsOf } from "./end.ts";
+import { sayFarewell } from "./farewell.ts";
 import { Loudness } from "./loudness.ts";
 import { type ChaosEvent, drawSchedule } from "./schedule.ts";
 import { Senders } from "./senders.ts";
@@ -16,7 +18,7 @@ import { SoundLog } from "./sound-log.ts";
 import { openStage, type Stage, type StageOptions } from "./stage.ts";
 import { Striker } from "./striker.ts";
 import type { TunerAnswer } from "./tuner.ts";
-import { type DoubleSending, doubleSendingLosses, misplacedLosses } from "./verdict.ts";
+import { type DoubleSending, doubleSendingLosses, misplacedLosses, refusedLosses } from "./verdict.ts";
 
 export interface ChaosOptions extends StageOptions {
   readonly seed: number;
@@ -31,8 +33,10 @@ export interface ChaosOptions extends StageOptions {
 export interface ChaosResult extends EndResult {
   readonly sound: SoundResult;
   readonly doubleSendings: readonly DoubleSending[];
-  /** Starts and ends of short songs that were compared. */
+  /** Starts and ends, of short songs and of players that come and go, that were compared. */
   readonly events: number;
+  /** Players that were made and destroyed. */
+  readonly visits: number;
   readonly returnsMs: readonly number[];
   readonly failures: readonly string[];
   readonly answers: readonly TunerAnswer[];
@@ -44,6 +48,7 @@ export interface ChaosResult extends EndResult {
 }
 
 const FIRST_JUKEBOX_GUILD = 500_000;
+const FIRST_GUEST_GUILD = 600_000;
 const PLAYERS_PER_JUKEBOX = 10;
 const CONNECTED_MS_MAX = 90_000;
 /** After the last event: sessions and players have found their places. */
@@ -67,15 +72,19 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     const decoded = new Set(
       parts.flatMap(({ cast }) => cast.flatMap((player) => (player.isCounted ? [] : player.guildId))),
     );
+    const counted = new Set(
+      parts.flatMap(({ cast }) => cast.flatMap((player) => (player.isCounted ? player.guildId : []))),
+    );
     stage.surroundings.onFrame = (guildId, frame) => {
       if (frame.isSilence) return;
-      sounds.hear(guildId, frame);
+      const number = counted.has(guildId) ? opusPacketNumber(frame.opus) : undefined;
+      sounds.hear(guildId, { ...frame, number });
       if (decoded.has(guildId)) loudness.hear(guildId, frame.opus);
     };
-    for (const { cast, jukeboxGuilds } of parts) {
+    for (const part of parts) {
       const { surroundings, balancer } = stage;
       const ground = { surroundings, balancer, number: bots.length, random };
-      bots.push(await ChaosBot.open({ ...ground, cast, jukeboxGuilds }));
+      bots.push(await ChaosBot.open({ ...ground, ...part }));
     }
     options.report(`${options.players} players of ${bots.length} bots play`);
     return await play({ stage, senders, sounds, loudness, bots, schedule, durationMs, report: options.report });
@@ -127,12 +136,18 @@ async function play(run: Run): Promise<ChaosResult> {
     toMs: endedMs,
   });
   const end = await judgeEnd({ surroundings: stage.surroundings, loudness, bots, before });
+  const farewell = await sayFarewell({ surroundings: stage.surroundings, machines: stage.machines, bots });
   const { doubleSendings } = senders;
+  const guests = bots.flatMap((bot) => bot.guests);
   return {
     ...end,
     sound,
     doubleSendings,
-    events: bots.flatMap(({ jukeboxes }) => jukeboxes).reduce((sum, { eventCount }) => sum + eventCount, 0),
+    events: [...bots.flatMap(({ jukeboxes }) => jukeboxes), ...guests].reduce(
+      (sum, { eventCount }) => sum + eventCount,
+      0,
+    ),
+    visits: guests.reduce((sum, { visits }) => sum + visits, 0),
     returnsMs: bots.flatMap(({ returnsMs }) => returnsMs),
     failures: bots.flatMap(({ failures }) => failures),
     answers: bots.flatMap(({ tuners }) => tuners.flatMap(({ answers }) => answers)),
@@ -143,10 +158,13 @@ async function play(run: Run): Promise<ChaosResult> {
       ...striker.losses,
       ...silentBots,
       ...bots.flatMap(({ losses }) => losses),
+      ...[...guests, ...bots.flatMap(({ tuners }) => tuners)].flatMap(({ losses }) => losses),
       ...doubleSendingLosses(doubleSendings, startedMs),
       ...misplacedLosses(senders.sendings, stage.subjects),
+      ...refusedLosses(discord.violations),
       ...sound.losses,
       ...end.losses,
+      ...farewell,
     ],
   };
 }
@@ -167,14 +185,22 @@ async function settle({ bots, stage }: Run): Promise<readonly string[]> {
   ];
 }
 
-/** The players of each bot: those of all kinds come first in each, and of so many one plays short songs. */
+/**
+ * The players of each bot: those of all kinds come first in each, and of so many one plays short songs. As many come and
+ * go.
+ */
 function partsOf(
   { players, bots }: ChaosOptions,
   random: () => number,
-): readonly { readonly cast: readonly CastPlayer[]; readonly jukeboxGuilds: readonly string[] }[] {
+): readonly Pick<ChaosBotOptions, "cast" | "jukeboxGuilds" | "guestGuilds">[] {
   const jukeboxes = Math.max(bots, Math.round(players / PLAYERS_PER_JUKEBOX));
   const cast = castOf(Math.max(bots, players - jukeboxes), random);
-  const guilds = Array.from({ length: jukeboxes }, (_, index) => String(FIRST_JUKEBOX_GUILD + index));
+  const guildsFrom = (first: number): readonly string[] =>
+    Array.from({ length: jukeboxes }, (_, index) => String(first + index));
   const share = <T>(all: readonly T[], bot: number): readonly T[] => all.filter((_, index) => index % bots === bot);
-  return Array.from({ length: bots }, (_, bot) => ({ cast: share(cast, bot), jukeboxGuilds: share(guilds, bot) }));
+  return Array.from({ length: bots }, (_, bot) => ({
+    cast: share(cast, bot),
+    jukeboxGuilds: share(guildsFrom(FIRST_JUKEBOX_GUILD), bot),
+    guestGuilds: share(guildsFrom(FIRST_GUEST_GUILD), bot),
+  }));
 }

@@ -11,6 +11,8 @@ export interface Interruption {
   readonly missing: number;
   /** The packets are of different voice connections. */
   readonly isNewStream: boolean;
+  /** Packets of the song that were left out between them; below 0: that came again. 0 with a new stream. */
+  readonly skipped: number;
 }
 
 /** A packet with sound, as a listener gets it. */
@@ -18,6 +20,8 @@ export interface SoundPacket {
   readonly ssrc: number;
   readonly timestamp: number;
   readonly arrivalMs: number;
+  /** Of a packet of a counted song; undefined for others. */
+  readonly number?: number | undefined;
 }
 
 const FRAME_MS = 20;
@@ -55,7 +59,12 @@ export class SoundLog {
       ? Math.round((toMs - fromMs) / FRAME_MS)
       : ((packet.timestamp - last.timestamp) >>> 0) / FRAME_TICKS;
     const missing = Math.max(0, frames - 1);
-    if (isNewStream || missing > 0 || toMs - fromMs > LATE_MS)
-      this.#interruptions.push({ guildId, fromMs, toMs, missing, isNewStream });
+    const skipped = isNewStream ? 0 : skippedBetween(last, packet);
+    if (isNewStream || missing > 0 || skipped !== 0 || toMs - fromMs > LATE_MS)
+      this.#interruptions.push({ guildId, fromMs, toMs, missing, isNewStream, skipped });
   }
+}
+
+function skippedBetween({ number: before }: SoundPacket, { number: after }: SoundPacket): number {
+  return before === undefined || after === undefined ? 0 : after - before - 1;
 }

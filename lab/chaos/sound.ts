@@ -64,6 +64,14 @@ const GAP_MS_MIN = 100;
 const BLIP_MS_MAX = 1000;
 /** Nothing interrupts players of machines that are well; the lab's process may be busy for so long. */
 const BESIDE_MS_MAX = 1000;
+/** On a machine with too little time for all: so much is missing while nothing happens, and then longer ones are noise. */
+const STARVED_RATE = 0.005;
+const STARVED_MS_MAX = 5000;
+
+const FRAMES_PER_SECOND = 50;
+/** Of the packets of players beside an event, beyond so many times what is missing while nothing happens. */
+const MISSING_MAX = 0.001;
+const STARVED = 3;
 
 type Span = readonly [fromMs: number, toMs: number];
 
@@ -72,9 +80,8 @@ export function judgeSound(record: SoundRecord): SoundResult {
   const guilds = guildIds.map((guildId) => guildOf(guildId, record));
   const hit = new Map<EventName, number[]>();
   const beside = new Map<EventName, Steadiness>();
-  const losses: string[] = [];
   for (const happening of happenings) {
-    const name: EventName = `${happening.fault}-${happening.subject.role}`;
+    const name = nameOf(happening);
     const span: Span = [happening.fromMs - BEFORE_MS, Math.min(record.toMs, happening.fromMs + NOTICED_MS)];
     for (const guild of guilds) {
       if (guild.struck.includes(happening)) {
@@ -83,22 +90,56 @@ export function judgeSound(record: SoundRecord): SoundResult {
       }
       const inside = within(guild, without(span, guild.struck.map(feltSpan)));
       beside.set(name, sum(beside.get(name), inside.steadiness));
-      for (const interruption of inside.interruptions) {
-        const lengthMs = interruption.toMs - interruption.fromMs;
-        if (!interruption.isNewStream && lengthMs <= BESIDE_MS_MAX) continue;
-        const how = interruption.isNewStream ? "joined voice again" : "was interrupted";
-        const atSeconds = ((interruption.fromMs - record.fromMs) / 1000).toFixed(1);
-        losses.push(
-          `guild ${guild.guildId} ${how} at ${atSeconds} s for ${Math.round(lengthMs)} ms, ` +
-            `though its machine was well; ${name} ${happening.subject.name} was ` +
-            `${((interruption.fromMs - happening.fromMs) / 1000).toFixed(1)} s before`,
-        );
-      }
     }
   }
   const calm = without([record.fromMs, record.toMs], happenings.map(feltSpan));
   const undisturbed = guilds.reduce((total, guild) => sum(total, within(guild, calm).steadiness), NONE);
+  const lengthMsMax = missingRate(undisturbed) > STARVED_RATE ? STARVED_MS_MAX : BESIDE_MS_MAX;
+  const losses = [
+    ...guilds.flatMap((guild) => lossesOf(guild, record, lengthMsMax)),
+    ...[...beside].flatMap(([name, steadiness]) => {
+      const rate = missingRate(steadiness);
+      if (rate <= MISSING_MAX + STARVED * missingRate(undisturbed)) return [];
+      return [`beside ${name} ${steadiness.missing} packets are missing, ${(rate * 1000).toFixed(1)} of 1000`];
+    }),
+  ];
   return { hit, beside, undisturbed, losses };
+}
+
+function missingRate({ guildSeconds, missing }: Steadiness): number {
+  return guildSeconds === 0 ? 0 : missing / (guildSeconds * FRAMES_PER_SECOND);
+}
+
+/** At no time but around what strikes its own machine may a player be interrupted, or miss a packet of its song. */
+function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord, lengthMsMax: number): readonly string[] {
+  const { interruptions } = within(guild, without([fromMs, toMs], guild.struck.map(feltSpan)));
+  return interruptions.flatMap((interruption) => {
+    const how = wrongOf(interruption, lengthMsMax);
+    if (how === undefined) return [];
+    const last = happenings.findLast((happening) => happening.fromMs <= interruption.toMs);
+    const seconds = (ms: number): string => (ms / 1000).toFixed(1);
+    const cause =
+      last === undefined
+        ? "nothing had happened before"
+        : `${nameOf(last)} ${last.subject.name} was ${seconds(interruption.fromMs - last.fromMs)} s before`;
+    return [
+      `guild ${guild.guildId} ${how} at ${seconds(interruption.fromMs - fromMs)} s for ` +
+        `${Math.round(lengthOf(interruption))} ms, though its machine was well; ${cause}`,
+    ];
+  });
+}
+
+function wrongOf(interruption: Interruption, lengthMsMax: number): string | undefined {
+  const { isNewStream, skipped, missing } = interruption;
+  if (isNewStream) return "joined voice again";
+  // A starved machine may skip deadlines, and packets with them: then time has passed as well.
+  if (skipped > missing) return `lost ${skipped} packets`;
+  if (skipped < 0) return `heard ${-skipped} packets again`;
+  return lengthOf(interruption) > lengthMsMax ? "was interrupted" : undefined;
+}
+
+function nameOf({ fault, subject }: Happening): EventName {
+  return `${fault}-${subject.role}`;
 }
 
 /** The machine that sent for a guild at that moment. */

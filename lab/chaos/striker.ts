@@ -30,8 +30,12 @@ export class Striker {
       const { subject, fault, atMs, forMs } = event;
       const isSpare = spareOf(this.#stage.subjects, [...this.#away]).includes(subject);
       const words = `${(atMs / 1000).toFixed(1)} s: ${fault} ${subject.name} for ${(forMs / 1000).toFixed(1)} s`;
-      this.#report(isSpare ? words : `${words}: left out, as too much is still away`);
-      if (!isSpare) continue;
+      if (!isSpare) {
+        this.#report(`${words}: left out, as too much is still away`);
+        continue;
+      }
+      const isLeader = subject.role === "nats" && (await this.#server(subject).leads());
+      this.#report(isLeader ? `${words}; it is the leader` : words);
       lasting.push(this.#strike(event));
     }
     await Promise.all(lasting);

@@ -27,6 +27,8 @@ export interface TunerAnswer {
 export class Tuner {
   readonly guildId: string;
   readonly answers: TunerAnswer[] = [];
+  /** Answers that no event explains. */
+  readonly losses: string[] = [];
   readonly #random: () => number;
   /** The last that was answered, then those that were not, and may have been carried out. Empty: nothing was asked. */
   #possible: Tuned[] = [];
@@ -86,6 +88,9 @@ export class Tuner {
     if (status === 200) this.#possible = [tuned];
     // Refused by the first machine, or by the last one.
     else if (status >= 400 && status < 500) this.#possible = this.#possible.filter((other) => other !== tuned);
+    // A session whose client is away is not found, and cannot be reached on the way from one machine to another.
+    if (![0, 200, 404, 503].includes(status))
+      this.losses.push(`player ${this.guildId}: PATCH was answered with ${status}`);
   }
 }
 

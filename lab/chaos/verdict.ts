@@ -2,6 +2,7 @@
 // says is what Discord hears; and at no time have two processes sent for one guild. Pure. Lab only.
 
 import type { StreamOverlap } from "../discord/stream-overlaps.ts";
+import type { Violation, ViolationKind } from "../discord/violations.ts";
 import type { CastPlayer } from "../restart/cast.ts";
 import { type HeardPacket, PACKET_MS } from "../restart/surroundings.ts";
 import type { NodeMessage, PlayerView } from "../test-environment/bot.ts";
@@ -36,14 +37,18 @@ export function outcomeOf({ player, view, isHeard, told, hasSession }: Ending): 
   const ends = told.filter(({ type }) => type === "TrackEndEvent" || type === "WebSocketClosedEvent");
   const toldCount = hasSession ? ends.length : 1;
   const hasTrack = view !== undefined && view.track !== null;
-  const plays = hasTrack && (rate === 0 || isHeard);
+  const plays = hasTrack && isHeard === rate > 0;
   const words = `its client was told ${toldCount} times (${told.map(({ type }) => type).join(", ") || "nothing"})`;
   if (plays && toldCount === 0) {
     const [first] = told;
     return first === undefined ? "plays" : { loss: `player ${guildId} plays, and its client got ${words}` };
   }
   if (!hasTrack && !isHeard && toldCount === 1) return "told";
-  const state = !hasTrack && isHeard ? "is heard without a track" : plays ? "plays" : "does not play";
+  const state = plays
+    ? "plays"
+    : isHeard
+      ? `is heard ${hasTrack ? "although paused" : "without a track"}`
+      : "does not play";
   return { loss: `player ${guildId} ${state}, and ${words}` };
 }
 
@@ -76,6 +81,23 @@ export function doubleSendingLosses(sendings: readonly DoubleSending[], startedM
       const [at, until] = [fromMs, toMs].map((ms) => ((ms - startedMs) / 1000).toFixed(2));
       return `guild ${guildId} was sent to twice, ${at} to ${until} s: ${packets} packets of ${olderMachine} beside ${machine}`;
     });
+}
+
+/** What Discord sees of a machine that stands still or is killed. */
+const OF_THE_STRUCK: ReadonlySet<ViolationKind> = new Set([
+  "silence-missing",
+  "gateway-heartbeat-missing",
+  "dave-commit-missing",
+  "dave-transition-timeout",
+]);
+
+/** Whatever else Discord would refuse has no excuse. */
+export function refusedLosses(
+  violations: readonly Pick<Violation, "kind" | "guildId" | "detail">[],
+): readonly string[] {
+  return violations
+    .filter(({ kind }) => !OF_THE_STRUCK.has(kind))
+    .map(({ kind, guildId = "unknown", detail }) => `guild ${guildId}: Discord refuses ${kind}: ${detail}`);
 }
 
 /** Machines that are gateways only have no players. */

@@ -102,6 +102,11 @@ export class Jukebox {
     return this.#losses.splice(0).map((loss) => `guild ${this.guildId}: ${loss}`);
   }
 
+  /** Resolves when no request is on its way. */
+  async settle(): Promise<void> {
+    await this.#asked;
+  }
+
   /** Its session is gone. */
   forget(): void {
     this.#ledger.forget();

@@ -84,6 +84,11 @@ export class NatsServer {
     throw new Error(`nats-server was not ready within ${READY_MS_MAX / 1000} s:\n${this.lines.slice(-10).join("\n")}`);
   }
 
+  /** Whether it leads one of the streams, as far as it says so. */
+  async leads(): Promise<boolean> {
+    return await leadsAny(this.#options.monitorPort, this.name);
+  }
+
   /** Kills the process; resolves when it is gone. */
   async kill(): Promise<void> {
     const child = this.#child;
@@ -179,6 +184,23 @@ async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) ports.add(await freePort());
   return [...ports];
+}
+
+interface StreamsAnswer {
+  readonly account_details?: readonly {
+    readonly stream_detail?: readonly { readonly cluster?: { readonly leader?: string } }[];
+  }[];
+}
+
+async function leadsAny(monitorPort: number, name: string): Promise<boolean> {
+  const url = `http://${HOST}:${monitorPort}/jsz?accounts=true&streams=true`;
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+    const { account_details: accounts = [] } = (await answer.json()) as StreamsAnswer; // of its monitoring
+    return accounts.some(({ stream_detail: streams = [] }) => streams.some(({ cluster }) => cluster?.leader === name));
+  } catch {
+    return false; // it does not answer
+  }
 }
 
 /** Also of JetStream: in a cluster, that it has a leader. */

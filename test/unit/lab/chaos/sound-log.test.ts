@@ -22,7 +22,7 @@ test("packets that follow each other in time leave no trace", () => {
 
 test("a packet that is more than three frames behind the one before is late, and none is missing", () => {
   expect(heard([1, 0, 0], [1, 1, 61]).interruptions).toEqual([
-    { guildId: GUILD, fromMs: 0, toMs: 61, missing: 0, isNewStream: false },
+    { guildId: GUILD, fromMs: 0, toMs: 61, missing: 0, isNewStream: false, skipped: 0 },
   ]);
 });
 
@@ -35,6 +35,18 @@ test("frames are missing by their timestamps, also across the end of their numbe
 test("a new stream is told apart, and its missing frames are counted by the time", () => {
   expect(heard([1, 7, 0], [2, 5000, 20]).interruptions).toMatchObject([{ missing: 0, isNewStream: true }]);
   expect(heard([1, 7, 0], [2, 5000, 1000]).interruptions).toMatchObject([{ missing: 49, isNewStream: true }]);
+});
+
+test("packets of a song are left out or come again by their numbers, unless another stream goes on", () => {
+  const steps = (...numbers: readonly number[]) => {
+    const log = new SoundLog();
+    for (const [index, number] of numbers.entries())
+      log.hear(GUILD, { ssrc: 1, timestamp: index * TICKS, arrivalMs: index * 20, number });
+    log.hear(GUILD, { ssrc: 2, timestamp: 0, arrivalMs: numbers.length * 20, number: 500 });
+    return log.interruptions.map(({ skipped, isNewStream }) => [skipped, isNewStream]);
+  };
+  expect(steps(7, 8, 9)).toEqual([[0, true]]);
+  expect(steps(7, 9, 9)).toEqual([[1, false], [-1, false], [0, true]]); // biome-ignore format: pairs
 });
 
 test("guilds are looked at one by one", () => {

@@ -13,7 +13,7 @@ function happening(subject: Subject, fromMs: number, toMs = fromMs + 5000, fault
 }
 
 function interruption(guildId: string, fromMs: number, toMs: number, more: Partial<Interruption> = {}): Interruption {
-  return { guildId, fromMs, toMs, missing: 0, isNewStream: false, ...more };
+  return { guildId, fromMs, toMs, missing: 0, isNewStream: false, skipped: 0, ...more };
 }
 
 /** Guild 1 is on audio-1, guild 2 on audio-2. */
@@ -39,12 +39,12 @@ test("the gap after a machine's death is that of its players, and the others are
       interruptions: [
         interruption("1", 49_500, 49_570),
         interruption("1", 49_990, 52_500, { missing: 124, isNewStream: true }),
-        interruption("2", 51_000, 51_090, { missing: 3 }),
+        interruption("2", 51_000, 51_090, { missing: 1 }),
       ],
     }),
   );
   expect(hit).toEqual(new Map([["kill-audio", [2510]]]));
-  expect(beside.get("kill-audio")).toEqual({ guildSeconds: 26, missing: 3, late: 0, newStreams: 0, longestMs: 90 });
+  expect(beside.get("kill-audio")).toEqual({ guildSeconds: 26, missing: 1, late: 0, newStreams: 0, longestMs: 90 });
   expect(losses).toEqual([]);
 });
 
@@ -78,6 +78,42 @@ test("a gateway's death must interrupt nobody, and a new stream or a long gap is
     expect.stringMatching(/^guild 1 joined voice again at 52\.0 s for 40 ms.*kill-gateway gateway-1 was 2\.0 s before/),
     expect.stringMatching(/^guild 2 was interrupted at 53\.0 s for 1001 ms/),
   ]);
+});
+
+test("a packet of a song that is left out or comes again is a loss at any time but around what strikes its machine", () => {
+  const lost = (fromMs: number, skipped: number, toMs = fromMs + 40) => interruption("1", fromMs, toMs, { skipped });
+  const losses = (...interruptions: readonly Interruption[]) =>
+    judgeSound(record({ happenings: [happening(GATEWAY, 50_000), happening(AUDIO, 100_000)], interruptions })).losses;
+  expect(losses(lost(100_500, 5))).toEqual([]);
+  expect(losses(interruption("1", 5000, 5040, { skipped: 1, missing: 1 }))).toEqual([]);
+  expect(losses(lost(5000, 1))).toEqual([
+    "guild 1 lost 1 packets at 5.0 s for 40 ms, though its machine was well; nothing had happened before",
+  ]);
+  expect(losses(lost(80_000, -2))).toEqual([
+    expect.stringMatching(/^guild 1 heard 2 packets again at 80\.0 s .*; kill-gateway gateway-1 was 30\.0 s before$/),
+  ]);
+});
+
+test("more packets missing beside an event than while nothing happens are a loss", () => {
+  const losses = (...missing: readonly (readonly [atMs: number, missing: number])[]) =>
+    judgeSound(
+      record({
+        happenings: [happening(GATEWAY, 50_000)],
+        interruptions: missing.map(([atMs, count]) => interruption("1", atMs, atMs + 200, { missing: count })),
+      }),
+    ).losses;
+  expect(losses([51_000, 2])).toEqual([]);
+  expect(losses([51_000, 3])).toEqual(["beside kill-gateway 3 packets are missing, 1.2 of 1000"]);
+  expect(losses([51_000, 3], [10_000, 6])).toEqual([]);
+});
+
+test("on a starved machine pauses of some seconds are noise, new streams are not", () => {
+  const starving = interruption("2", 5000, 5900, { missing: 80 });
+  const losses = (...more: readonly Interruption[]) =>
+    judgeSound(record({ interruptions: [starving, ...more] })).losses.length;
+  expect(losses(interruption("1", 60_000, 64_000))).toBe(0);
+  expect(losses(interruption("1", 60_000, 66_000))).toBe(1);
+  expect(losses(interruption("1", 60_000, 60_100, { isNewStream: true }))).toBe(1);
 });
 
 test("a player whose own machine is struck at about the same time says nothing of another event", () => {

@@ -9,6 +9,7 @@ import {
   heardLosses,
   misplacedLosses,
   outcomeOf,
+  refusedLosses,
 } from "../../../../lab/chaos/verdict.ts";
 import { castOf } from "../../../../lab/restart/cast.ts";
 
@@ -43,6 +44,7 @@ test.each([
   ["is gone, and that was told twice", ending({ ...GONE, told: [END, END] }), /told 2 times/],
   ["plays although its end was told", ending({ told: [END] }), /plays, and its client was told 1 times/],
   ["was told a start again", ending({ told: [{ ...END, type: "TrackStartEvent" }] }), /\(TrackStartEvent\)/],
+  ["is heard although it is paused", ending({ player: PAUSED! }), /is heard although paused/],
   ["is heard although REST does not know it", ending({ view: undefined, told: [END] }), /is heard without a track/],
 ])("a player that %s is a loss", (_, player, words) => {
   expect(outcomeOf(player)).toEqual({ loss: expect.stringMatching(words) });
@@ -75,6 +77,12 @@ test("two streams of a guild at once are a loss, named with their machines", () 
   expect(doubleSendingLosses([overlap, { ...overlap, toMs: 1020 }], 500)).toEqual([
     "guild 5 was sent to twice, 0.50 to 0.52 s: 2 packets of unknown beside audio-2",
   ]);
+});
+
+test("what Discord refuses is a loss, unless a machine that stands still causes it", () => {
+  const violation = { guildId: "5", detail: "why" };
+  expect(refusedLosses([{ ...violation, kind: "silence-missing" }])).toEqual([]);
+  expect(refusedLosses([{ ...violation, kind: "rtp-lost" }])).toEqual(["guild 5: Discord refuses rtp-lost: why"]);
 });
 
 test("a machine that is a gateway only and sends is a loss", () => {
