@@ -24,7 +24,8 @@ async function askFromA(): Promise<Record<string, string>> {
 }
 
 test("every other machine is asked, and known with its load", async () => {
-  b.load = { ...b.load, players: 12, isDraining: true };
+  b.load = { ...b.load, players: 12 };
+  b.sessions.drain(true);
   await world.pass(3000);
 
   expect(await askFromA()).toEqual({ b: "b on weather", c: "c on weather" });
