@@ -126,7 +126,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#directory = directory;
     const parts = { ...options, bucket, store, link, membership, directory };
     this.#calls = new MachineCalls({ link, membership });
-    this.reports = new MachineReports({ link, membership, calls: this.#calls });
+    this.reports = new MachineReports({ link, membership, calls: this.#calls, clock: options.clock });
     this.#remotes = new RemoteSessions(parts);
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
@@ -214,6 +214,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
 
   #onMachines(): void {
     this.#calls.onMachines();
+    this.reports.onMachines();
     this.#remotes.onMachines();
     this.#places.onMachines();
     this.#claims.checkSoon();
