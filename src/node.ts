@@ -384,8 +384,15 @@ async function buildParts(
     };
     return nodeBundle(node, key);
   };
+  const shownParts = { sessions, sources, routePlanner, readLoad, readState, readCluster };
+  if (cluster !== undefined) {
+    // Also without a password for the dashboard of this machine: others may have one.
+    const { serveViews } = await import("./control/dashboard/machine-views.ts");
+    serveViews(reports, { parts: shownParts, clock, logger });
+  }
   const dashboard = await buildDashboard(config, {
-    parts: { sessions, sources, routePlanner, readLoad, readState, readCluster },
+    parts: shownParts,
+    reports,
     log: logRing,
     readBundle: () => readSupport(),
     clock,

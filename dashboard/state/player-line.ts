@@ -23,6 +23,9 @@ export interface PlayerLine {
   readonly length: string;
   readonly client: string;
   readonly clientId: string;
+  /** Name of its machine, if that is another than the one that the page is connected to. */
+  readonly machine: string;
+  readonly machineId: string | undefined;
   readonly worker: string;
   readonly cost: string;
   readonly mode: string;
@@ -111,6 +114,8 @@ function toLine(row: PlayerRow, session: SessionRow | undefined, nowMs: number):
     length: track === null || track.isStream ? "" : clockTime(track.lengthMs),
     client: clientNameOf(session),
     clientId: session?.userId ?? "",
+    machine: shortened(row.machine?.name ?? ""),
+    machineId: row.machine?.id,
     worker: row.worker === null ? "waits" : `${row.worker}${row.isIsolated ? " isolated" : ""}`,
     cost: row.cost === null ? "–" : percent(row.cost),
     mode: row.mode === null ? "–" : MODES[row.mode],

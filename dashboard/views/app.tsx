@@ -10,6 +10,7 @@ import { ConfirmDialog } from "./confirm-dialog.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { LogPage } from "./log-page.tsx";
 import { LoginPage } from "./login-page.tsx";
+import { MachinesPage } from "./machines-page.tsx";
 import { NodePage } from "./node-page.tsx";
 import { type Notice, Notices } from "./notices.tsx";
 import { PageHead } from "./page-head.tsx";
@@ -45,6 +46,7 @@ export class App extends Component<{ readonly store: PageStore }, AppState> {
     if (connection.kind === "checking") return <p class="wait">Asking the node…</p>;
     if (connection.kind === "loggedOut") return <LoginPage loggedIn={() => store.connect()} />;
     const isLive = connection.kind === "live";
+    const isInCluster = latest !== null && latest.cluster.status.kind !== "disabled";
     const props: PageProps = {
       store,
       known: store.state,
@@ -62,7 +64,7 @@ export class App extends Component<{ readonly store: PageStore }, AppState> {
         <PageHead state={store.state} logOut={() => void this.#logOut()} />
         <nav class="menu" aria-label="Pages">
           <ul>
-            {MENU.map(({ page, name }) => (
+            {MENU.filter(({ page }) => page !== "machines" || isInCluster).map(({ page, name }) => (
               <li key={page}>
                 <a href={`#/${page}`} {...(page === menuPageOf(this.state.route) && { "aria-current": "page" })}>
                   {name}
@@ -96,12 +98,14 @@ export class App extends Component<{ readonly store: PageStore }, AppState> {
         return <PlayersPage {...props} route={route} />;
       case "player":
         return <PlayerPage {...props} route={route} key={`${route.sessionId}/${route.guildId}`} />;
+      case "machines":
+        return <MachinesPage {...props} />;
       case "node":
         return <NodePage {...props} />;
       case "sources":
         return <SourcesPage {...props} />;
       case "sessions":
-        return <SessionsPage {...props} />;
+        return <SessionsPage {...props} route={route} />;
       case "log":
         return <LogPage {...props} route={route} />;
     }

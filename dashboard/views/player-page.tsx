@@ -1,11 +1,12 @@
 // One player: its track, why it stuttered, the state of voice and audio, and the available actions. In the browser.
 
 import { useRef } from "preact/hooks";
-import type { PlayerReference } from "../../src/control/dashboard/live-messages.ts";
 import type { PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import { ago, bytes, counted, duration, percent, timeOfDay, wholeNumber } from "../state/format.ts";
+import { type PageRoute, writeRoute } from "../state/page-route.ts";
 import { type PlayerLine, playerKey } from "../state/player-line.ts";
 import { CAUSES, DAVE_STATES, GATES, MODES, REPAIRS } from "../state/words.ts";
+import { MissingMachines } from "./all-machines.tsx";
 import { IncidentTimeLine } from "./incident-time-line-view.tsx";
 import { LostMinutes } from "./lost-minutes.tsx";
 import { useMovingPositions } from "./moving-positions.ts";
@@ -14,8 +15,9 @@ import { Fact, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
 import { PositionOf } from "./player-table.tsx";
 
 /** Behind a row of the players. */
-export function PlayerPage(props: PageProps & { readonly route: PlayerReference }) {
+export function PlayerPage(props: PageProps & { readonly route: Extract<PageRoute, { page: "player" }> }) {
   const { known, route } = props;
+  const { allMachines = false } = route;
   const container = useRef<HTMLElement>(null);
   useMovingPositions(container, props);
   const line = known.lines.find(({ key }) => key === playerKey(route));
@@ -25,15 +27,20 @@ export function PlayerPage(props: PageProps & { readonly route: PlayerReference 
   return (
     <section ref={container}>
       <p>
-        <a href="#/players">All players</a>
+        <a href={writeRoute({ page: "players", filter: "", onlyTrouble: false, number: 1, allMachines })}>
+          All players
+        </a>
       </p>
       <PageTitle>{player === null ? "Player" : <Untrusted text={line?.title ?? "Nothing loaded"} />}</PageTitle>
       {latest === null || player === null ? (
-        <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
+        <>
+          {allMachines && <MissingMachines latest={latest} />}
+          <p class="none">There is no such player now: it was destroyed, or its client has left.</p>
+        </>
       ) : (
         <>
           <NowPlaying line={line} player={player} />
-          {props.canAct && <Actions {...props} player={player} title={line?.title} />}
+          {props.canAct && <Actions {...props} player={player} line={line} />}
           <IncidentTimeLine incidents={player.incidents} shared={latest.load.sharedIncidents} nowMs={latest.atMs} />
           <LostFrames player={player} nowMs={latest.atMs} />
           <AudioSection player={player} />
@@ -77,6 +84,11 @@ function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine 
       <Fact name="Bot">
         <Untrusted text={line?.client ?? "?"} />
       </Fact>
+      {line !== undefined && line.machine !== "" && (
+        <Fact name="Machine">
+          <Untrusted text={line.machine} />
+        </Fact>
+      )}
       <Fact name="Session">
         <Untrusted text={player.sessionId} />
       </Fact>
@@ -84,16 +96,16 @@ function NowPlaying({ line, player }: PlayerProps & { readonly line: PlayerLine 
   );
 }
 
-function Actions({
-  player,
-  title,
-  ask,
-  isLive,
-}: PageProps & PlayerProps & { readonly title?: string | null | undefined }) {
+function Actions({ player, line, ask, isLive }: PageProps & PlayerProps & { readonly line: PlayerLine | undefined }) {
   const { sessionId, guildId, track, paused } = player;
-  const subject = title ?? guildId;
+  const subject = line?.title ?? guildId;
+  const machine = line?.machineId === undefined ? {} : { machineId: line.machineId };
   const button = (kind: "pause" | "resume" | "skip" | "stop", name: string, isPossible: boolean) => (
-    <button type="button" disabled={!isLive || !isPossible} onClick={() => ask({ kind, sessionId, guildId }, subject)}>
+    <button
+      type="button"
+      disabled={!isLive || !isPossible}
+      onClick={() => ask({ kind, sessionId, guildId, ...machine }, subject)}
+    >
       {name}
     </button>
   );

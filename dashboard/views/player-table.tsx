@@ -7,6 +7,12 @@ import { Badge, HeadRow, type Mood, Untrusted } from "./pieces.tsx";
 
 const NAMES = ["State", "Track", "Position", "Asked by", "Source", "Guild, bot", "Worker", "Cost", "Audio"];
 
+interface TableProps {
+  readonly lines: readonly PlayerLine[];
+  /** Players of all machines are meant: rows say on which theirs is. */
+  readonly allMachines: boolean;
+}
+
 const MOODS: Readonly<Record<PlayerLineState, Mood>> = {
   playing: "good",
   paused: "plain",
@@ -16,7 +22,7 @@ const MOODS: Readonly<Record<PlayerLineState, Mood>> = {
 };
 
 /** Keeps the keyboard focus on its row when rows are reordered. */
-export class PlayerTable extends Component<{ readonly lines: readonly PlayerLine[] }> {
+export class PlayerTable extends Component<TableProps> {
   readonly #table = createRef<HTMLTableElement>();
   #focused: Element | null = null;
 
@@ -24,10 +30,10 @@ export class PlayerTable extends Component<{ readonly lines: readonly PlayerLine
     this.#focused = document.activeElement;
     return (
       <table class="players" ref={this.#table}>
-        <HeadRow names={NAMES} />
+        <HeadRow names={this.props.allMachines ? [...NAMES, "Machine"] : NAMES} />
         <tbody>
           {this.props.lines.map((line) => (
-            <Row key={line.key} line={line} />
+            <Row key={line.key} line={line} allMachines={this.props.allMachines} />
           ))}
         </tbody>
       </table>
@@ -41,12 +47,16 @@ export class PlayerTable extends Component<{ readonly lines: readonly PlayerLine
   }
 }
 
-class Row extends Component<{ readonly line: PlayerLine }> {
-  override shouldComponentUpdate(next: { readonly line: PlayerLine }): boolean {
-    return next.line !== this.props.line;
+interface RowProps extends Pick<TableProps, "allMachines"> {
+  readonly line: PlayerLine;
+}
+
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.line !== this.props.line || next.allMachines !== this.props.allMachines;
   }
 
-  override render({ line }: { readonly line: PlayerLine }) {
+  override render({ line, allMachines }: RowProps) {
     const trouble = line.trouble === "" ? "" : line.troubleNow ? "stutters" : "stuttered";
     return (
       <tr class={trouble}>
@@ -59,7 +69,7 @@ class Row extends Component<{ readonly line: PlayerLine }> {
           )}
         </td>
         <th scope="row">
-          <a href={writeRoute({ page: "player", sessionId: line.sessionId, guildId: line.guildId })}>
+          <a href={writeRoute({ page: "player", sessionId: line.sessionId, guildId: line.guildId, allMachines })}>
             {line.title === null ? "Nothing loaded" : <Untrusted text={line.title} />}
           </a>
           <div class="below">
@@ -82,6 +92,7 @@ class Row extends Component<{ readonly line: PlayerLine }> {
         <td>{line.worker}</td>
         <td class="number">{line.cost}</td>
         <td>{line.mode}</td>
+        {allMachines && <td>{line.machine === "" ? "this one" : <Untrusted text={line.machine} />}</td>}
       </tr>
     );
   }

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { counted, wholeNumber } from "../state/format.ts";
 import { PAGE_ROWS, type PageRoute } from "../state/page-route.ts";
+import { AllMachinesChoice, MissingMachines } from "./all-machines.tsx";
 import { useMovingPositions } from "./moving-positions.ts";
 import type { PageProps } from "./page-props.ts";
 import { PageTitle } from "./pieces.tsx";
@@ -19,6 +20,7 @@ export function PlayersPage(props: PageProps & { readonly route: PlayersRoute })
   const container = useRef<HTMLElement>(null);
   useMovingPositions(container, props);
   const { total = 0, matching = 0 } = known.latest?.players ?? {};
+  const { allMachines = false } = route;
   const troubled = known.lines.filter(({ trouble }) => trouble !== "").length;
   return (
     <section ref={container}>
@@ -33,6 +35,11 @@ export function PlayersPage(props: PageProps & { readonly route: PlayersRoute })
           />
           Only with trouble
         </label>
+        <AllMachinesChoice
+          latest={known.latest}
+          isChosen={allMachines}
+          choose={(isChosen) => go({ ...route, allMachines: isChosen, number: 1 })}
+        />
         <span class="quiet">
           {matching === total ? counted(total, "player") : `${wholeNumber(matching)} of ${counted(total, "player")}`}
           {troubled > 0 && (
@@ -42,7 +49,12 @@ export function PlayersPage(props: PageProps & { readonly route: PlayersRoute })
           )}
         </span>
       </search>
-      {known.lines.length === 0 ? <p class="none">{emptyText(route, total)}</p> : <PlayerTable lines={known.lines} />}
+      {allMachines && <MissingMachines latest={known.latest} />}
+      {known.lines.length === 0 ? (
+        <p class="none">{emptyText(route, total)}</p>
+      ) : (
+        <PlayerTable lines={known.lines} allMachines={allMachines} />
+      )}
       <Paging route={route} matching={matching} shown={known.lines.length} go={go} />
     </section>
   );
@@ -99,7 +111,8 @@ function Paging({ route, matching, shown, go }: PagingProps) {
   );
 }
 
-function emptyText({ filter, onlyTrouble }: PlayersRoute, total: number): string {
+function emptyText({ filter, onlyTrouble, allMachines }: PlayersRoute, total: number): string {
+  if (total === 0 && allMachines) return "There is no player: no bot has joined a voice channel with these machines.";
   if (total === 0) return "There is no player: no bot has joined a voice channel with this node.";
   if (onlyTrouble) return "No player has stuttered within the last ten minutes.";
   return filter === "" ? "There are no more players." : "No player matches in title, link, guild, bot or requester.";

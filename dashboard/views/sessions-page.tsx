@@ -2,17 +2,29 @@
 
 import type { SessionRow } from "../../src/control/dashboard/live-messages.ts";
 import { dateAndTime, duration, wholeNumber } from "../state/format.ts";
-import { writeRoute } from "../state/page-route.ts";
+import { type PageRoute, writeRoute } from "../state/page-route.ts";
 import { clientNameOf } from "../state/player-line.ts";
+import { AllMachinesChoice, MissingMachines } from "./all-machines.tsx";
 import type { PageProps } from "./page-props.ts";
 import { Badge, HeadRow, PageTitle, Untrusted, WideTable } from "./pieces.tsx";
 
+type SessionsRoute = Extract<PageRoute, { page: "sessions" }>;
+
 /** One row a client. */
-export function SessionsPage({ known }: PageProps) {
+export function SessionsPage({ known, route, go }: PageProps & { readonly route: SessionsRoute }) {
+  const { allMachines = false } = route;
   const { sessions = [], atMs: nowMs = 0 } = known.latest ?? {};
   return (
     <section>
       <PageTitle>Sessions</PageTitle>
+      <p class="tools">
+        <AllMachinesChoice
+          latest={known.latest}
+          isChosen={allMachines}
+          choose={(isChosen) => go({ ...route, allMachines: isChosen })}
+        />
+      </p>
+      {allMachines && <MissingMachines latest={known.latest} />}
       {sessions.length === 0 ? (
         <p class="none">No client is connected.</p>
       ) : (
@@ -42,7 +54,15 @@ export function SessionsPage({ known }: PageProps) {
                 <td class="id">{session.userId}</td>
                 <td>{session.key === null ? "the password" : <Untrusted text={session.key} />}</td>
                 <td class="number">
-                  <a href={writeRoute({ page: "players", filter: session.id, onlyTrouble: false, number: 1 })}>
+                  <a
+                    href={writeRoute({
+                      page: "players",
+                      filter: session.id,
+                      onlyTrouble: false,
+                      number: 1,
+                      allMachines,
+                    })}
+                  >
                     {wholeNumber(session.players)}
                     <span class="unseen"> players of session {session.id}</span>
                   </a>

@@ -3,7 +3,7 @@
 
 import { VOICE_COUNTS } from "../../src/bridge/audio-metrics.ts";
 import { zeroCounts } from "../../src/bridge/zero-counts.ts";
-import type { PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
+import type { MachineRow, PlayerRow, SessionRow, StateMessage } from "../../src/control/dashboard/live-messages.ts";
 import type { WorkerLoadJson } from "../../src/control/protocol/node-load-json.ts";
 import type { IncidentJson, PlayerDiagnosisJson } from "../../src/control/protocol/player-diagnosis-json.ts";
 import type { PluginJson, SourceJson } from "../../src/control/protocol/sources-json.ts";
@@ -34,6 +34,7 @@ export function incidentOf(changes: Partial<IncidentJson> = {}): IncidentJson {
 export function playerRow(index: number, changes: Partial<PlayerRow> = {}): PlayerRow {
   const isStream = index % 10 === 9;
   return {
+    machine: null,
     sessionId: index % 2 === 0 ? "s0" : "s1",
     guildId: String(100_000_000_000_000_000n + BigInt(index) * 7919n),
     track: {
@@ -134,6 +135,7 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
     },
     stored: { kind: "working" },
     cluster: { status: { kind: "joined" }, machineCount: 3 },
+    machines: null,
     isDraining: false,
     players: { total: rows.length, matching: rows.length, rows },
     sessions: SESSIONS,
@@ -141,6 +143,16 @@ export function stateMessage(rows: readonly PlayerRow[], changes: Partial<StateM
     plugins: PLUGINS,
     routePlanner: null,
     focus: null,
+    ...changes,
+  };
+}
+
+/** A machine of the cluster that is well, unless a test changes it. */
+export function machineRow(name: string, changes: Partial<MachineRow> = {}): MachineRow {
+  return {
+    ...{ id: `id-${name}`, name, isThis: false, roles: ["gateway", "audio"], regions: ["rotterdam"], version: "0.1.0" },
+    ...{ troubles: [], goneSinceMs: null, players: 40, playing: 30, load: 0.2, hasCapacity: true, isDraining: false },
+    ...{ cpu: 0.15, memoryBytes: 182 * BYTES, uptimeMs: 3 * 3_600_000 },
     ...changes,
   };
 }

@@ -9,11 +9,13 @@ import type {
   ReportTopic,
 } from "../../src/control/cluster/machine-reports.ts";
 
-type Reports = Pick<MachineReports, "serve" | "self" | "askOthers" | "act">;
+type Reports = Pick<MachineReports, "serve" | "self" | "gone" | "askOthers" | "act">;
 
 export class JoinedReports {
   /** Why a machine of that name does not answer. */
   readonly silent = new Map<string, string>();
+  /** Names of machines that were there. */
+  readonly gone: string[] = [];
   /** What was asked, oldest first. */
   readonly asked: { readonly machine: string; readonly topic: ReportTopic; readonly request: string }[] = [];
   readonly #machines = new Map<string, Map<ReportTopic, ReportHandler>>();
@@ -25,6 +27,7 @@ export class JoinedReports {
     return {
       serve: (topic, handler) => handlers.set(topic, handler),
       self: machine(name),
+      gone: this.gone.map((other) => ({ machine: machine(other), sinceEpochMs: 1_700_000_000_000 })),
       askOthers: (topic, request) =>
         Promise.all(
           [...this.#machines.keys()]

@@ -7,6 +7,7 @@ import { CONTRACT_VERSION, type Machine, type MachineLoad } from "../../cluster/
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
 import { NodeError } from "../../errors.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { MachineCalls } from "./machine-calls.ts";
 import { readJson } from "./read-json.ts";
 
@@ -21,6 +22,9 @@ const ANSWER_LENGTH_MAX = 4 * 1024 * 1024;
 const MACHINES_MAX = 64;
 /** Questions to all machines at a time. */
 const QUESTIONS_MAX = 32;
+/** Names of machines that are remembered, and for how long after they were there. */
+const SEEN_MAX = 64;
+const GONE_MS_MAX = 24 * 60 * 60 * 1000;
 
 /** What a machine is asked for. `act`: to carry out an action of the dashboard. */
 export type ReportTopic = "rest" | "metrics" | "dashboard" | "act";
@@ -40,7 +44,14 @@ export interface MachineReport {
     | { readonly kind: "silent"; readonly reason: string };
 }
 
+/** A machine that was there. */
+export interface GoneMachine {
+  readonly machine: Machine;
+  readonly sinceEpochMs: number;
+}
+
 interface ReportParts {
+  readonly clock: Pick<Clock, "epochMs">;
   readonly calls: Pick<MachineCalls, "call">;
   readonly link: Pick<MachineLink, "serve">;
   readonly membership: Pick<Membership, "self" | "machines" | "loadOf">;
@@ -51,6 +62,8 @@ const question = z.tuple([z.string(), z.string()]);
 export class MachineReports {
   readonly #parts: ReportParts | undefined;
   readonly #handlers = new Map<string, ReportHandler>();
+  /** By name: a machine that is started again has another id. `goneEpochMs` undefined: it is there. */
+  readonly #seen = new Map<string, { readonly machine: Machine; readonly goneEpochMs: number | undefined }>();
   #self: Machine | undefined;
   #questionCount = 0;
   #stopServing: (() => void) | undefined;
@@ -69,6 +82,14 @@ export class MachineReports {
   get self(): ReportedMachine | undefined {
     const self = this.#parts?.membership.self ?? this.#self;
     return self && { ...self, load: this.#parts?.membership.loadOf(self.id) };
+  }
+
+  /** Machines that have stopped or were lost within the last day, and since when; of those seen by this process. */
+  get gone(): readonly GoneMachine[] {
+    const fromMs = (this.#parts?.clock.epochMs() ?? 0) - GONE_MS_MAX;
+    return [...this.#seen.values()].flatMap(({ machine, goneEpochMs = 0 }) =>
+      goneEpochMs > fromMs ? [{ machine, sinceEpochMs: goneEpochMs }] : [],
+    );
   }
 
   /**
@@ -106,6 +127,21 @@ export class MachineReports {
     if (this.#parts === undefined) throw new NodeError("machine-gone", "there is no other machine");
     const asked = JSON.stringify(["act" satisfies ReportTopic, request]);
     return await this.#parts.calls.call(machineId, REPORT, asked, { timeoutMs: ACT_MS_MAX });
+  }
+
+  /** Machines have come or gone. */
+  onMachines(): void {
+    const { membership, clock } = this.#parts ?? {};
+    const machines = membership?.machines ?? [];
+    for (const machine of machines) {
+      this.#seen.delete(machine.name);
+      this.#seen.set(machine.name, { machine, goneEpochMs: undefined });
+    }
+    const names = new Set([...machines.map(({ name }) => name), this.self?.name]);
+    for (const [name, { machine, goneEpochMs = clock?.epochMs() }] of this.#seen) {
+      if (!names.has(name)) this.#seen.set(name, { machine, goneEpochMs });
+      if (this.#seen.size > SEEN_MAX) this.#seen.delete(name);
+    }
   }
 
   /** This machine has a new id. */

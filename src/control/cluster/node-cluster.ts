@@ -136,7 +136,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#releases = new PlayerReleases({ ...options, store });
     const parts = { ...options, bucket, store, link, membership, directory, releases: this.#releases };
     this.#calls = new MachineCalls({ link, membership });
-    this.reports = new MachineReports({ link, membership, calls: this.#calls });
+    this.reports = new MachineReports({ link, membership, calls: this.#calls, clock: options.clock });
     this.#remotes = new RemoteSessions(parts);
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
@@ -243,6 +243,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
 
   #onMachines(): void {
     this.#calls.onMachines();
+    this.reports.onMachines();
     this.#remotes.onMachines();
     this.#places.onMachines();
     this.#claims.checkSoon();

@@ -47,6 +47,8 @@ export interface StateMessage {
     /** Those that are alive, this one among them. */
     readonly machineCount: number;
   };
+  /** All machines of the cluster, for views with `allMachines`, once they have answered. */
+  readonly machines: readonly MachineRow[] | null;
   /** No new sessions and players are taken. */
   readonly isDraining: boolean;
   readonly players: {
@@ -67,8 +69,38 @@ export interface StateMessage {
   readonly focus: PlayerDiagnosisJson | null;
 }
 
+/** One machine of the cluster, by what it says of itself. What it does not say is null. */
+export interface MachineRow {
+  readonly id: string;
+  readonly name: string;
+  /** The one that the page is connected to. */
+  readonly isThis: boolean;
+  readonly roles: readonly string[];
+  /** Voice regions near it. */
+  readonly regions: readonly string[];
+  readonly version: string;
+  /** Why it is unwell, each in a sentence without its end; empty: it is well. */
+  readonly troubles: readonly string[];
+  /** It has stopped or was lost, epoch milliseconds; null: it is there. */
+  readonly goneSinceMs: number | null;
+  /** In all sessions; of a machine that does not answer, as it was last said. */
+  readonly players: number | null;
+  readonly playing: number | null;
+  /** Share of their time that its audio workers need; above 1 they are late. */
+  readonly load: number | null;
+  /** False: it would refuse a player that begins. */
+  readonly hasCapacity: boolean | null;
+  readonly isDraining: boolean;
+  /** Share of all its cores that its node uses. */
+  readonly cpu: number | null;
+  readonly memoryBytes: number | null;
+  readonly uptimeMs: number | null;
+}
+
 /** One player. */
 export interface PlayerRow {
+  /** The machine that it is on; null: the one that the page is connected to. */
+  readonly machine: Pick<MachineRow, "id" | "name"> | null;
   readonly sessionId: string;
   readonly guildId: string;
   /** Null: nothing is loaded. */
@@ -163,6 +195,8 @@ export interface ViewMessage {
   /** 1 to 200. */
   readonly count: number;
   readonly focus: PlayerReference | null;
+  /** Asks all machines of the cluster. Default: no other. */
+  readonly allMachines?: boolean | undefined;
   /** Least level of the log lines that are sent; null: none. The latest come first, then each as it is logged. */
   readonly logLevel: LogLevel | null;
 }
@@ -181,9 +215,16 @@ export interface PlayerReference {
   readonly guildId: string;
 }
 
+/** What an operator can do to a player. */
+export interface PlayerAction extends PlayerReference {
+  readonly kind: "pause" | "resume" | "skip" | "stop";
+  /** The machine that it is on. Default: the one that the page is connected to. */
+  readonly machineId?: string | undefined;
+}
+
 /** The actions of an operator. `skip` ends the track as if it were over, so that the bot continues with the next. */
 export type DashboardAction =
-  | ({ readonly kind: "pause" | "resume" | "skip" | "stop" } & PlayerReference)
+  | PlayerAction
   | { readonly kind: "reloadPlugin"; readonly name: string }
   | { readonly kind: "drain"; readonly isOn: boolean }
   | { readonly kind: "freeAddress"; readonly address: string }

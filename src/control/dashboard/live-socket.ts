@@ -13,12 +13,29 @@ import type { Logger } from "../../log/log.ts";
 import type { LogRing } from "../../log/log-ring.ts";
 import type { NodeHistory } from "../../observability/status/node-history.ts";
 import type { UpgradeRequest, UpgradeTarget } from "../api/upgrade.ts";
+import type { MachineReports } from "../cluster/machine-reports.ts";
 import { watchLiveness } from "../server/socket-liveness.ts";
 import { type ActionParts, carryOut } from "./actions.ts";
-import type { DashboardAction, DashboardRole, LiveMessage, PageMessage, ViewMessage } from "./live-messages.ts";
+import { type OtherViews, withOtherMachines } from "./all-machines.ts";
+import type {
+  DashboardAction,
+  DashboardRole,
+  LiveMessage,
+  PageMessage,
+  StateMessage,
+  ViewMessage,
+} from "./live-messages.ts";
 import { type LiveParts, readState } from "./live-state.ts";
 import { LogTail } from "./log-tail.ts";
 import type { Login, Logins } from "./logins.ts";
+import {
+  actElsewhere,
+  askViews,
+  listedCountOf,
+  playerActionSchema,
+  playerReference,
+  TEXT_LENGTH_MAX,
+} from "./machine-views.ts";
 import { isSameSite } from "./same-site.ts";
 
 const LIVE_PATH = "/dashboard/live";
@@ -33,10 +50,7 @@ const MESSAGES = { burst: 60, perSecond: 10 };
 /** Actions of one viewer at one time. */
 const ACTIONS_MAX = 8;
 const ROWS_MAX = 200;
-const TEXT_LENGTH_MAX = 200;
 
-const playerReferenceFields = { sessionId: z.string().max(64), guildId: z.string().max(20) };
-const playerReference = z.strictObject(playerReferenceFields);
 const viewSchema: z.ZodType<ViewMessage> = z.strictObject({
   type: z.literal("view"),
   filter: z.string().max(TEXT_LENGTH_MAX),
@@ -44,10 +58,11 @@ const viewSchema: z.ZodType<ViewMessage> = z.strictObject({
   offset: z.int().min(0),
   count: z.int().min(1).max(ROWS_MAX),
   focus: playerReference.nullable(),
+  allMachines: z.boolean().optional(),
   logLevel: z.enum(["debug", "info", "warn", "error"]).nullable(),
 });
 const actionSchema: z.ZodType<DashboardAction> = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.enum(["pause", "resume", "skip", "stop"]), ...playerReferenceFields }),
+  playerActionSchema,
   z.strictObject({ kind: z.literal("reloadPlugin"), name: z.string().max(TEXT_LENGTH_MAX) }),
   z.strictObject({ kind: z.literal("drain"), isOn: z.boolean() }),
   z.strictObject({ kind: z.literal("freeAddress"), address: z.string().max(TEXT_LENGTH_MAX) }),
@@ -72,6 +87,8 @@ export interface LiveSocketOptions {
   readonly parts: LiveParts & ActionParts;
   readonly logins: Pick<Logins, "loginOf">;
   readonly history: Pick<NodeHistory, "samples">;
+  /** What the other machines of the cluster say of themselves. */
+  readonly reports: Pick<MachineReports, "self" | "gone" | "askOthers" | "act">;
   readonly log: LogRing;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -165,6 +182,9 @@ class Viewer {
   readonly #messages: TokenBucket;
   readonly #log: LogTail;
   #view = FIRST_VIEW;
+  /** What the other machines have answered last, and to which view. */
+  #others: (OtherViews & { readonly view: ViewMessage }) | undefined;
+  #isAsking = false;
   #actionCount = 0;
   #timer: Timer;
 
@@ -205,7 +225,25 @@ class Viewer {
       if (this.#options.clock.epochMs() >= this.#login.untilMs)
         this.#webSocket.close(CLOSE_POLICY, "the login is over");
       else this.#show();
+      void this.#ask();
     });
+  }
+
+  /** Asks the other machines, if the view is about them and that is not being done. The page gets their first answer at once. */
+  async #ask(): Promise<void> {
+    const view = this.#view;
+    if (view.allMachines !== true || this.#isAsking || this.#isBacklogged) return;
+    const { reports, clock } = this.#options;
+    this.#isAsking = true;
+    const isFirst = this.#others?.view !== view;
+    try {
+      this.#others = { views: await askViews(reports, view), atMs: clock.epochMs(), view };
+    } catch {
+      // Too many ask: what was answered last is shown until the next time.
+    }
+    this.#isAsking = false;
+    if (view !== this.#view) await this.#ask();
+    else if (isFirst) this.#show();
   }
 
   get #isBacklogged(): boolean {
@@ -214,10 +252,18 @@ class Viewer {
 
   #show(): void {
     if (this.#isBacklogged) return;
-    const { parts, clock } = this.#options;
-    this.#send(readState(parts, this.#view, clock.epochMs()));
+    this.#send(this.#state());
     const lines = this.#log.take();
     if (lines.length > 0) this.#send({ type: "log", lines });
+  }
+
+  #state(): StateMessage {
+    const { parts, clock, reports } = this.#options;
+    const view = this.#view;
+    const others = this.#others;
+    if (view.allMachines !== true || others?.view !== view) return readState(parts, view, clock.epochMs());
+    const own = readState(parts, { ...view, offset: 0, count: listedCountOf(view) }, clock.epochMs());
+    return withOtherMachines(own, others, { self: reports.self, gone: reports.gone, view });
   }
 
   #receive(text: string): void {
@@ -234,6 +280,7 @@ class Viewer {
       this.#view = message;
       this.#log.watch(message.logLevel);
       this.#show();
+      void this.#ask();
     } else {
       void this.#act(message.id, message.action);
     }
@@ -247,13 +294,14 @@ class Viewer {
 
   /** Null, or why not. */
   async #carryOut(action: DashboardAction): Promise<string | null> {
-    const { logger, parts } = this.#options;
+    const { logger, parts, reports } = this.#options;
     if (this.#login.role !== "operator") return "only operators may do this";
     if (this.#actionCount >= ACTIONS_MAX) return "too many actions in progress; wait a moment";
     this.#actionCount++;
     logger.info("dashboard action", { ...action });
     try {
-      await carryOut(parts, action);
+      const isElsewhere = "machineId" in action && action.machineId !== reports.self?.id;
+      await (isElsewhere ? actElsewhere(reports, action) : carryOut(parts, action));
       return null;
     } catch (error) {
       if (error instanceof NodeError) return error.message;

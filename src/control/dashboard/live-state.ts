@@ -12,9 +12,9 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { StateReport } from "../state/state-status.ts";
 import type { PlayerRow, SessionRow, StateMessage, ViewMessage } from "./live-messages.ts";
 
-const SESSIONS_MAX = 500;
+export const SESSIONS_MAX = 500;
 /** For how long a player that stuttered is shown before the others. */
-const TROUBLE_MS = 10 * 60 * 1000;
+export const TROUBLE_MS = 10 * 60 * 1000;
 /** Titles and names are cut to this length. */
 const TEXT_LENGTH_MAX = 300;
 const URI_LENGTH_MAX = 2000;
@@ -41,6 +41,7 @@ export function readState(parts: LiveParts, view: ViewMessage, epochMs: number):
     load: parts.readLoad(),
     stored: parts.readState().status,
     cluster: { status, machineCount: machines.length },
+    machines: null,
     isDraining: sessions.isDraining,
     players: playersOf(sessions, view, epochMs),
     sessions: sessionRows(sessions),
@@ -105,6 +106,7 @@ function unescaped(link: string): string {
 function rowOf({ session, player }: Entry): PlayerRow {
   const { positionMs, isPaused, isConnected, worker, isIsolated, audio, track } = player.overview();
   return {
+    machine: null,
     sessionId: session.id,
     guildId: player.guildId,
     track: track === undefined ? null : trackRow(track),

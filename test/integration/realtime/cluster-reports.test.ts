@@ -1,15 +1,19 @@
 // What one machine of a cluster answers about all of them: three processes that share sessions through NATS, players on
 // one of them, and one that stands still.
 
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { WebSocket } from "ws";
 import type { Machine } from "../../../lab/cluster/machines.ts";
 import { countedSong } from "../../../lab/media-files/counted-song.ts";
 import { RESTART_PASSWORD } from "../../../lab/restart/node-runs.ts";
 import { requestNode } from "../../../lab/test-environment/rest-request.ts";
+import type { LiveMessage } from "../../../src/control/dashboard/live-messages.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { isNatsMissing, natsTitle } from "../../support/nats-server.ts";
 import { TestCluster } from "../../support/test-cluster.ts";
 
+const DASHBOARD_PASSWORD = "a password for the dashboard";
 const FILES = { "counted.ogg": countedSong({ seconds: 600 }) };
 
 interface Reported {
@@ -28,7 +32,7 @@ describe.skipIf(isNatsMissing)(natsTitle("what a machine answers about all"), ()
   let call: MusicCall;
 
   beforeAll(async () => {
-    const environment = { METRICS_PROMETHEUS_ENABLED: "true" };
+    const environment = { METRICS_PROMETHEUS_ENABLED: "true", TONEARM_DASHBOARD_PASSWORD: DASHBOARD_PASSWORD };
     cluster = await TestCluster.start({ files: FILES, roles: ["gateway", "audio", "both"], environment });
     cluster.balancer.only(cluster.first);
     call = await MusicCall.join(cluster);
@@ -73,6 +77,32 @@ describe.skipIf(isNatsMissing)(natsTitle("what a machine answers about all"), ()
       expect(lines).toContain(`tonearm_cluster_up{machine="${name}"} 1`);
     }
     expect(lines.filter((line) => line.startsWith("# TYPE lavalink_players_total "))).toHaveLength(1);
+  });
+
+  test("shows all on its dashboard, and pauses a player of another one there", async () => {
+    const login = await fetch(`${cluster.first.url}/dashboard/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ password: DASHBOARD_PASSWORD }),
+    });
+    const cookie = login.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const socket = new WebSocket(`${cluster.first.url.replace("http", "ws")}/dashboard/live`, { headers: { cookie } });
+    const messages: LiveMessage[] = [];
+    socket.on("message", (data) => messages.push(JSON.parse(String(data))));
+    await once(socket, "open");
+    const view = { type: "view", filter: "", onlyTrouble: false, offset: 0, count: 100, focus: null, logLevel: null };
+    socket.send(JSON.stringify({ ...view, allMachines: true }));
+    const lastState = () => messages.findLast((message) => message.type === "state");
+    await expect.poll(() => lastState()?.machines?.map(({ name }) => name)).toHaveLength(3);
+    for (const { troubles } of lastState()?.machines ?? []) expect(troubles).toEqual([]);
+    const [row] = lastState()?.players.rows ?? [];
+    expect(row?.guildId).toBe(call.guildId);
+    expect(["machine-2", "machine-3"]).toContain(row?.machine?.name);
+    const player = { sessionId: row?.sessionId, guildId: row?.guildId, machineId: row?.machine?.id };
+    socket.send(JSON.stringify({ type: "act", id: 1, action: { kind: "pause", ...player } }));
+    await expect.poll(() => messages.find((message) => message.type === "done")).toMatchObject({ id: 1, error: null });
+    expect(await call.player()).toMatchObject({ paused: true });
+    socket.close();
   });
 
   test("says within some two seconds which machine stands still, and what the others say", async () => {

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { APPEARANCES, seriousFindings, startChromium } from "../../support/chromium.ts";
-import { HOSTILE_TITLE, incidentOf, playerRow } from "../../support/dashboard-messages.ts";
+import { HOSTILE_TITLE, incidentOf, machineRow, playerRow } from "../../support/dashboard-messages.ts";
 import { expectNoSidewaysScrolling, goTo, logInAs, visit } from "../../support/dashboard-visit.ts";
 import { FakeDashboardNode } from "../../support/fake-dashboard-node.ts";
 
@@ -38,7 +38,14 @@ beforeAll(async () => {
   node.change(20, { framesLost: 9, lastIncident: incidentOf({ start: now - 300_000, cause: "workerLate" }) });
   const track = playerRow(23).track;
   node.change(23, { track: track && { ...track, title: HOSTILE_TITLE, author: HOSTILE_TITLE } });
-  node.changes = { routePlanner: PLANNER };
+  const silent = "does not answer: the machine has not answered in 1000 ms";
+  const machines = [
+    machineRow("node-1", { isThis: true }),
+    machineRow("node-2", { troubles: [silent], playing: null, cpu: null }),
+    machineRow(HOSTILE_TITLE, { isDraining: true, load: 0.7 }),
+    machineRow("node-4", { goneSinceMs: now - 60_000, players: null, playing: null, load: null }),
+  ];
+  node.changes = { routePlanner: PLANNER, machines };
   await node.start();
   node.log("info", "node started port=2333 workers=2");
   node.log("warn", "circuit breaker opened for youtube/WEB: 1 failure, retry in 240 s plugin=youtube backend=WEB");
@@ -56,6 +63,8 @@ const player = playerRow(17);
 const PAGES = [
   { name: "players", hash: "#/players", heading: "Players" },
   { name: "player", hash: `#/players/${player.sessionId}/${player.guildId}`, heading: player.track?.title ?? "" },
+  { name: "all-players", hash: "#/players?machines=all", heading: "Players" },
+  { name: "machines", hash: "#/machines", heading: "Machines" },
   { name: "node", hash: "#/node", heading: "Node" },
   { name: "sources", hash: "#/sources", heading: "Sources" },
   { name: "sessions", hash: "#/sessions", heading: "Sessions" },

@@ -4,7 +4,14 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { DashboardAction } from "../../../src/control/dashboard/live-messages.ts";
 import { startChromium } from "../../support/chromium.ts";
-import { HOSTILE_TITLE, incidentOf, nodeSample, playerRow, stateMessage } from "../../support/dashboard-messages.ts";
+import {
+  HOSTILE_TITLE,
+  incidentOf,
+  machineRow,
+  nodeSample,
+  playerRow,
+  stateMessage,
+} from "../../support/dashboard-messages.ts";
 import { goTo, logInAs, visit } from "../../support/dashboard-visit.ts";
 import { FakeDashboardNode, PASSWORDS } from "../../support/fake-dashboard-node.ts";
 
@@ -361,6 +368,82 @@ describe("each action needs a confirmation, and then runs", () => {
   });
 });
 
+describe("all machines of a cluster", () => {
+  const fact = (name: string) => page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) });
+  const REASON = "does not answer: the machine has not answered in 1000 ms";
+
+  beforeEach(async () => {
+    node.changes = {
+      machines: [
+        machineRow("node-1", { isThis: true }),
+        machineRow("node-2", { troubles: [REASON], playing: null, players: 12, cpu: null, version: "0.2.0" }),
+        machineRow("node-3", { isDraining: true, load: 0.9 }),
+        machineRow("node-4", { goneSinceMs: Date.now() - 60_000, players: null, playing: null, load: null }),
+      ],
+    };
+    await logInAs(page, "operator");
+  });
+
+  test("are listed on one page: which is unwell and why, which drains, and which is gone", async () => {
+    await page.getByRole("link", { name: "Machines", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Machines" }).waitFor();
+    await page.getByText("1 of 3 machines unwell").waitFor();
+    await page.getByText("60 playing of 92 players").waitFor();
+    await page.getByText("2 versions").waitFor();
+    expect(await fact("node-1").textContent()).toMatch(/this one.*well.*40.*30.*20 %/);
+    expect(await fact("node-2").textContent()).toMatch(/unwell.*does not answer: .* in 1000 ms.*12–/);
+    expect(await fact("node-3").textContent()).toMatch(/draining.*90 %/);
+    expect(await fact("node-4").textContent()).toMatch(/gone.*stopped or lost at/);
+    expect(node.views.at(-1)).toMatchObject({ allMachines: true, count: 1 });
+  });
+
+  test("have their players on one page, each with its machine, and what is missing is said", async () => {
+    node.change(3, { machine: { id: "id-node-3", name: "node-3" } });
+    expect(node.views.at(-1)?.allMachines).toBeUndefined();
+    await page.getByLabel("All machines").check();
+    await expect.poll(() => node.views.at(-1)?.allMachines).toBe(true);
+    await page.getByText("missing here").waitFor();
+    expect(await page.locator("main").textContent()).toContain(`node-2 ${REASON}`);
+    expect(await rows().nth(3).locator("td").last().textContent()).toBe("node-3");
+    expect(await rows().nth(4).locator("td").last().textContent()).toBe("this one");
+    await page.reload();
+    await page.getByText("missing here").waitFor();
+    expect(await page.getByLabel("All machines").isChecked()).toBe(true);
+    await page.getByLabel("All machines").uncheck();
+    await expect.poll(() => page.getByText("missing here").count()).toBe(0);
+  });
+
+  test("take an action on a player of another one", async () => {
+    const machine = { id: "id-node-3", name: "node-3" };
+    node.change(0, { machine });
+    await page.getByLabel("All machines").check();
+    await rows().first().getByRole("link").click();
+    await page.getByRole("heading", { level: 1, name: FIRST_TITLE }).waitFor();
+    await expect.poll(() => node.views.at(-1)).toMatchObject({ allMachines: true, focus: FIRST_PLAYER });
+    await page.getByRole("button", { name: "Pause…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Pause" }).click();
+    await expect.poll(() => node.actions).toEqual([{ kind: "pause", ...FIRST_PLAYER, machineId: machine.id }]);
+    await page.getByRole("link", { name: "All players" }).click();
+    await page.getByRole("heading", { level: 1, name: "Players" }).waitFor();
+    expect(await page.getByLabel("All machines").isChecked()).toBe(true);
+  });
+
+  test("have their sessions on one page", async () => {
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await page.getByLabel("All machines").check();
+    await expect.poll(() => node.views.at(-1)?.allMachines).toBe(true);
+    await page.getByRole("link", { name: /players of session s0/ }).click();
+    await expect.poll(() => node.views.at(-1)).toMatchObject({ allMachines: true, filter: "s0" });
+  });
+
+  test("are nothing to a node that is alone", async () => {
+    await page.getByLabel("All machines").waitFor();
+    node.changes = { cluster: { status: { kind: "disabled" }, machineCount: 0 } };
+    await page.getByLabel("All machines").waitFor({ state: "detached" });
+    expect(await page.getByRole("link", { name: "Machines", exact: true }).count()).toBe(0);
+  });
+});
+
 describe("the node", () => {
   test("the charts are filled after a reload with the node's last hour", async () => {
     node.samples = Array.from({ length: 60 }, (_, index) => nodeSample(Date.now(), (60 - index) * 60_000));
@@ -569,9 +652,8 @@ describe("the keyboard", () => {
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
     await page.keyboard.press("Enter");
     expect(await page.evaluate("document.activeElement.id")).toBe("main");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
-    await page.keyboard.press("Tab");
+    // Filter, trouble, all machines.
+    for (let count = 0; count < 4; count++) await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.textContent")).toBe(FIRST_TITLE);
     expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
     await page.keyboard.press("Enter");

@@ -69,6 +69,23 @@ test("a machine that is cut off from NATS reports itself, and nobody else", asyn
   for (const reason of Object.values(await askFromA())) expect(reason).not.toContain("weather");
 });
 
+test("a machine that has gone is remembered for a day, until one of its name is back", async () => {
+  const goneMs = world.clock.epochMs();
+  await c.close();
+  await world.pass(1000);
+  expect(a.cluster.reports.gone).toMatchObject([{ machine: { name: "c" } }]);
+  expect(a.cluster.reports.gone[0]?.sinceEpochMs).toBeGreaterThanOrEqual(goneMs);
+
+  await new TestMachine(world, "c").start();
+  expect(a.cluster.reports.gone).toEqual([]);
+
+  await b.close();
+  await world.pass(1000);
+  expect(a.cluster.reports.gone.map(({ machine }) => machine.name)).toEqual(["b"]);
+  world.clock.advance(24 * 60 * 60 * 1000);
+  expect(a.cluster.reports.gone).toEqual([]);
+});
+
 test("questions beyond a number are refused, and asked again later", async () => {
   b.cluster.reports.serve("rest", () => new Promise(() => undefined));
   const asked = Array.from({ length: 32 }, () => a.cluster.reports.askOthers("rest", ""));

@@ -7,6 +7,7 @@ import { WebSocket } from "ws";
 import { Secret } from "../../../../src/config/keys/secret.ts";
 import { Dashboard } from "../../../../src/control/dashboard/dashboard.ts";
 import type { LiveMessage, StateMessage, ViewMessage } from "../../../../src/control/dashboard/live-messages.ts";
+import { serveViews } from "../../../../src/control/dashboard/machine-views.ts";
 import type { Sessions } from "../../../../src/control/sessions/sessions.ts";
 import { systemRandom } from "../../../../src/lib/random.ts";
 import { createLogger } from "../../../../src/log/log.ts";
@@ -15,6 +16,7 @@ import { loadToJson } from "../../../../src/observability/status/node-load.ts";
 import { type Answer, ApiServer, PASSWORD, type TestClient } from "../../../support/api-server.ts";
 import { clusterReport } from "../../../support/cluster-report.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { JoinedReports } from "../../../support/joined-reports.ts";
 import { stateReport } from "../../../support/state-report.ts";
 import { buildTrack } from "../../../support/track-builder.ts";
 
@@ -30,6 +32,8 @@ const VIEW: ViewMessage = {
   logLevel: null,
 };
 
+let joined: JoinedReports;
+let reports: ReturnType<JoinedReports["of"]>;
 let clock: FakeClock;
 let server: ApiServer;
 let sessions: Sessions;
@@ -57,6 +61,7 @@ async function start(passwords = { operator: OPERATOR, viewer: VIEWER }): Promis
       readState: () => stateReport(),
       readCluster: () => clusterReport(),
     },
+    reports,
     passwords: { operator: secretOf(passwords.operator), viewer: secretOf(passwords.viewer) },
     clock,
     logger,
@@ -94,6 +99,8 @@ const PLUGIN = {
 };
 
 beforeEach(async () => {
+  joined = new JoinedReports();
+  reports = joined.of("own");
   clock = new FakeClock();
   lines = [];
   ring = new LogRing();
@@ -197,6 +204,109 @@ async function play(titles: readonly string[], userId = "1"): Promise<TestClient
   }
   return client;
 }
+
+describe("all machines", () => {
+  const far = () => joined.of("far");
+
+  /** Another machine with the players of this one: the sessions are the same. */
+  function serveFar(): void {
+    const parts = {
+      get sessions() {
+        return sessions;
+      },
+      sources: { sourcesJson: () => [], pluginsJson: () => [], reload: async () => undefined },
+      routePlanner: undefined,
+      readLoad: () => loadToJson(LOAD),
+      readState: () => stateReport(),
+      readCluster: () => clusterReport(),
+    };
+    const logger = createLogger((level, message, fields) => lines.push([level, message, fields]));
+    serveViews(far(), { parts, clock, logger });
+  }
+
+  /** The first state with what the others have answered. */
+  async function seeAll(page: Page, view: Partial<ViewMessage> = {}): Promise<StateMessage> {
+    const state = page.next("state", ({ machines }) => machines !== null);
+    page.say({ ...VIEW, ...view, allMachines: true });
+    return state;
+  }
+
+  test("are asked only by pages about them, and the page gets the answers at once", async () => {
+    serveFar();
+    await play(["one", "two"]);
+    const page = await opened();
+    expect((await page.see({})).machines).toBeNull();
+    expect(joined.asked).toEqual([]);
+
+    const { machines, players } = await seeAll(page);
+
+    expect(machines).toMatchObject([
+      { id: "id-far", isThis: false, troubles: [], players: 2 },
+      { id: "id-own", isThis: true, troubles: [], players: 2 },
+    ]);
+    // The same players: each is shown once.
+    expect([players.total, players.rows.length]).toEqual([4, 2]);
+    expect(joined.asked).toMatchObject([{ machine: "far", topic: "dashboard" }]);
+  });
+
+  test("are asked again with each state, and what one does not answer is said", async () => {
+    serveFar();
+    const page = await opened();
+    await seeAll(page);
+    joined.silent.set("far", "no answer");
+    const isSilent = ({ machines }: StateMessage) => machines?.[0]?.troubles[0] === "does not answer: no answer";
+    const silent = page.next("state", isSilent);
+    while (!page.messages.some((message) => message.type === "state" && isSilent(message))) {
+      clock.advance(1000);
+      await new Promise(setImmediate);
+    }
+    expect((await silent).players.total).toBe(0);
+  });
+
+  test("answer what the page filters and looks at", async () => {
+    serveFar();
+    const { sessionId } = await play(["one", "two"]);
+    const page = await opened();
+    const { players, focus } = await seeAll(page, { filter: "two", focus: { sessionId, guildId: "2" } });
+    expect(players.rows.map(({ guildId }) => guildId)).toEqual(["2"]);
+    expect(focus).toMatchObject({ guildId: "2" });
+    expect(JSON.parse(joined.asked[0]?.request ?? "")).toMatchObject({ filter: "two", count: 200 });
+  });
+
+  test("that answer in another form are said to have another version", async () => {
+    far().serve("dashboard", async () => JSON.stringify({ players: [] }));
+    const { machines } = await seeAll(await opened());
+    expect(machines?.[0]?.troubles).toEqual(["does not answer: its answer has another form: it has another version"]);
+  });
+
+  test("carry out what an operator does to a player of theirs, and say why not", async () => {
+    serveFar();
+    const { sessionId } = await play(["one"]);
+    const page = await opened();
+    const action = { kind: "pause", sessionId, guildId: "1", machineId: "id-far" };
+    expect(await page.act(action)).toBeNull();
+    expect(joined.asked).toMatchObject([{ machine: "far", topic: "act" }]);
+    expect(sessions.get(sessionId)?.players.get("1")?.overview().isPaused).toBe(true);
+    expect(lines).toContainEqual([
+      "info",
+      "dashboard action from another machine",
+      expect.objectContaining({ guildId: "1" }),
+    ]);
+    expect(await page.act({ ...action, guildId: "9" }, 2)).toBe("the player is not there any more");
+    expect(await page.act({ ...action, machineId: "id-own" }, 3)).toBeNull();
+    expect(joined.asked.map(({ machine }) => machine)).toEqual(["far", "far"]);
+  });
+
+  test("take no action of a viewer, and none that is not about a player", async () => {
+    serveFar();
+    const page = await opened(VIEWER);
+    const action = { kind: "pause", sessionId: "s", guildId: "1", machineId: "id-far" };
+    expect(await page.act(action)).toBe("only operators may do this");
+    expect(joined.asked).toEqual([]);
+    await expect(reports.act("id-far", JSON.stringify({ kind: "drain", isOn: true }))).rejects.toThrow();
+    expect(sessions.isDraining).toBe(false);
+  });
+});
 
 describe("the page", () => {
   test.each([
