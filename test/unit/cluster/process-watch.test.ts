@@ -79,7 +79,7 @@ describe("a machine whose process has ended", () => {
     bench.links.handlers.clear();
     b.process.end();
     await bench.pass(5000);
-    expect(a.warnings.join()).toContain("renews its lease though its process seemed to have ended");
+    expect(a.warnings.join()).toContain("renewals of a machine whose process seemed to have ended");
     a.bucket.transit = () => ({ requestMs: 0, answerMs: 0 });
     await bench.pass(120_000);
     expect(b.lost).toEqual([]);
