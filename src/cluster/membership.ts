@@ -12,6 +12,7 @@ import { Lease, type LostReason } from "./lease.ts";
 import { DEAD_MS, LEASE_MS, RENEW_MS } from "./lease-times.ts";
 import type { Machine, MachineLoad } from "./machine.ts";
 import type { LinkStatus, MachineLink } from "./machine-link.ts";
+import { NatsTime } from "./nats-time.ts";
 import { OtherMachines } from "./other-machines.ts";
 import type { ProcessWatch, WatchProcesses } from "./process-watch.ts";
 
@@ -69,6 +70,8 @@ export interface MembershipOptions {
 export class Membership {
   /** The end of the lease, for the pacer. */
   readonly leaseEnd = new LeaseEnd();
+  /** The time by which calls between machines say when they were sent. */
+  readonly natsTime: NatsTime;
   readonly #options: MembershipOptions;
   readonly #proof: AwayProof;
   readonly #others: OtherMachines;
@@ -87,7 +90,9 @@ export class Membership {
     const { bucket, link, clock, logger, onMachines, watchProcesses, formerIds = [] } = options;
     this.#formerIds = formerIds.slice(-FORMER_IDS_MAX);
     this.#proof = new AwayProof({ link, clock, onLonger: () => this.#lease?.onLonger() });
+    this.natsTime = new NatsTime(clock);
     this.#others = new OtherMachines({
+      natsTime: this.natsTime,
       bucket,
       link,
       clock,

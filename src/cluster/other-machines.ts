@@ -19,6 +19,7 @@ import {
   machineKey,
   readMachineRecord,
 } from "./machine-record.ts";
+import type { NatsTime } from "./nats-time.ts";
 
 /** A renewal that comes back within this time shows how the clocks differ. */
 const QUICK_MS = 500;
@@ -49,6 +50,8 @@ interface Seen {
 interface OtherMachinesOptions {
   readonly bucket: Pick<Bucket, "write" | "get" | "watch">;
   readonly link: Pick<MachineLink, "status">;
+  /** Told what renewals of this machine say of it. */
+  readonly natsTime: Pick<NatsTime, "measured">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** That of this machine, held or not; undefined while it has none. */
@@ -189,7 +192,8 @@ export class OtherMachines {
 
   /** What takes long to come back says little about the clocks. */
   #onStored(sentMs: number, storedEpochMs: number): void {
-    const { clock, logger } = this.#options;
+    const { clock, logger, natsTime } = this.#options;
+    natsTime.measured(sentMs, storedEpochMs);
     const tookMs = clock.now() - sentMs;
     if (tookMs > QUICK_MS && this.#clockOffsetMs !== undefined) return;
     this.#clockOffsetMs = Math.round(storedEpochMs - (clock.epochMs() - tookMs / 2));
@@ -216,15 +220,15 @@ export class OtherMachines {
     if (isNews && this.#isCaughtUp) this.#options.onChanged();
   }
 
-  /** A machine that goes on with its renewals lives, whatever spoke against it: then only its lease decides. */
+  /** A machine that goes on with its renewals may live, whatever spoke against it: then only its lease decides. */
   #onLateRenewal(id: string, machine: Machine | undefined): void {
     const before = this.#ended.get(id);
     if (before === undefined) return;
     this.#ended.set(id, before + 1);
     if (before < LATE_RENEWALS_MAX) return;
     this.#ended.delete(id);
-    const message = "cluster: a machine renews its lease though its process seemed to have ended; please report it";
-    this.#options.logger.error(message, { id, name: machine?.name });
+    const message = "cluster: renewals of a machine whose process seemed to have ended: only its lease decides";
+    this.#options.logger.warn(message, { id, name: machine?.name });
   }
 
   #remove(id: string): void {

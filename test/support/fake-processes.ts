@@ -38,6 +38,7 @@ export class FakeProcess {
   readonly port: number;
   readonly #find: (port: number) => FakeProcess | undefined;
   readonly #lines = new Set<Line>();
+  readonly #outgoing = new Set<Line>();
   #isListening = false;
   #id: string | undefined;
   /** Its host cannot be reached, and reaches nobody. */
@@ -103,6 +104,7 @@ export class FakeProcess {
   end(): void {
     this.#isListening = false;
     this.endLines("closed");
+    for (const line of [...this.#outgoing]) line.end("lost");
   }
 
   /** All connections to it end, whatever the process does. Those that are cut off learn nothing of it. */
@@ -115,11 +117,13 @@ export class FakeProcess {
     const ended = new Promise<End>((resolve) => {
       end = (how) => {
         this.#lines.delete(line);
+        from.#outgoing.delete(line);
         resolve(how);
       };
     });
     const line: Line = { from, end: (how) => end(how) };
     this.#lines.add(line);
+    from.#outgoing.add(line);
     return { ended, close: () => line.end("lost") };
   }
 }

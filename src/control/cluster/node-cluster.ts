@@ -85,6 +85,7 @@ export async function openCluster(
     onLost: (reason) => opened.handlers?.onLost(reason),
     onMachines: () => opened.handlers?.onMachines(),
   });
+  link.timeCalls(membership.natsTime);
   const store = new ClusterStore({ bucket, membership, clock: options.clock });
   const opened: OpenedCluster = { link, bucket, membership, store, formerLife, handlers: undefined };
   return opened;
