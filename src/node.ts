@@ -13,6 +13,7 @@ import { KeyRing } from "./control/access/key-ring.ts";
 import { allowedFilters } from "./control/api/filter-settings.ts";
 import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
 import { NodeCluster } from "./control/cluster/node-cluster.ts";
+import { type Drained, drainNode } from "./control/cluster/node-drain.ts";
 import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
@@ -123,6 +124,8 @@ export interface NodeOptions {
 export interface Node {
   /** The address that clients connect to, with the real port even when the configuration says 0. */
   readonly address: { readonly host: string; readonly port: number };
+  /** In a cluster, has players go on at other machines before `close`; that time at the longest. */
+  drain(timeoutMs: number): Promise<void>;
   /**
    * Closes the clients' sockets with 1001, then all voice connections, then the threads; at most 10 s. May be called
    * more than once.
@@ -154,6 +157,7 @@ interface Parts {
   readonly state: NodeState;
   /** Left with the sessions. Undefined: the node is alone. */
   readonly cluster: NodeCluster | undefined;
+  readonly drain: (timeoutMs: number) => Promise<Drained>;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
 }
@@ -179,6 +183,9 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
     let closing: Promise<void> | undefined;
     return {
       address: { host, port },
+      drain: async (timeoutMs) => {
+        if (parts.cluster !== undefined) await parts.drain(timeoutMs);
+      },
       close: () => {
         closing ??= close();
         return closing;
@@ -297,6 +304,7 @@ async function buildParts(
     recorder: state.recorder,
     onOpened: () => workers.wake(),
     onEvent: tell,
+    onDraining: () => cluster?.onDraining(),
     createPlayer: (options) => {
       const onFilterFault = (fault: FilterFaultReport) => pluginFilters.onFault(fault);
       const shared = { tracks, mirrors, updateTimer, deadlyTracks, sharedIncidents, onFilterFault };
@@ -343,6 +351,7 @@ async function buildParts(
     });
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
+  const drain = (timeoutMs: number) => drainNode({ sessions, cluster, clock }, { timeoutMs });
   const readState = () => state.report();
   const readCluster = () => cluster?.report() ?? NO_CLUSTER;
   const { endpoint: path, isPasswordNeeded, isEnabled: isScraped } = config.metrics;
@@ -405,6 +414,7 @@ async function buildParts(
     readInfo,
     readLoad,
     readSupport,
+    drain,
     written: () => state.written(),
     readState,
     readCluster,
@@ -442,6 +452,7 @@ async function buildParts(
     metrics,
     state,
     cluster,
+    drain,
     restoreState,
     readReport,
   };

@@ -142,6 +142,7 @@ export class ApiServer {
       readState: () => state.report(),
       readCluster: () => options.cluster ?? NO_CLUSTER,
       written: () => state.written(),
+      drain: async () => ({ moved: 0, left: 0 }),
       readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({

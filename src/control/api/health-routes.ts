@@ -15,13 +15,17 @@ const WELL: ReadonlySet<StateStatus["kind"] | ClusterStatus["kind"]> = new Set([
 export function healthRoutes({
   readState,
   readCluster,
-}: Pick<ApiContext, "readState" | "readCluster">): readonly RestRoute[] {
+  sessions,
+}: Pick<ApiContext, "readState" | "readCluster" | "sessions">): readonly RestRoute[] {
   return [
     {
       method: "GET",
       path: "/v4/tonearm/health",
       access: "known",
-      handle: ({ identity }) => json(healthOf(readState(), readCluster(), identity.role)),
+      handle: ({ identity }) => {
+        const { isDraining } = sessions;
+        return json({ ...healthOf(readState(), readCluster(), identity.role), isDraining } satisfies HealthJson);
+      },
       description: {
         summary: "Whether sessions and players outlive a restart, and the cluster is joined.",
         answers: { 200: healthSchema },
@@ -30,7 +34,7 @@ export function healthRoutes({
   ];
 }
 
-function healthOf(state: StateReport, cluster: ClusterReport, role: Role): HealthJson {
+function healthOf(state: StateReport, cluster: ClusterReport, role: Role): Omit<HealthJson, "isDraining"> {
   return {
     isHealthy: [state.status.kind, cluster.status.kind].every((kind) => WELL.has(kind)),
     state: stateOf(state, role),
