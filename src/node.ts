@@ -14,6 +14,7 @@ import { allowedFilters } from "./control/api/filter-settings.ts";
 import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
 import { MachineReports } from "./control/cluster/machine-reports.ts";
 import { NodeCluster } from "./control/cluster/node-cluster.ts";
+import { type Drained, drainNode } from "./control/cluster/node-drain.ts";
 import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
@@ -124,6 +125,8 @@ export interface NodeOptions {
 export interface Node {
   /** The address that clients connect to, with the real port even when the configuration says 0. */
   readonly address: { readonly host: string; readonly port: number };
+  /** In a cluster, has players go on at other machines before `close`; that time at the longest. */
+  drain(timeoutMs: number): Promise<void>;
   /**
    * Closes the clients' sockets with 1001, then all voice connections, then the threads; at most 10 s. May be called
    * more than once.
@@ -155,6 +158,7 @@ interface Parts {
   readonly state: NodeState;
   /** Left with the sessions. Undefined: the node is alone. */
   readonly cluster: NodeCluster | undefined;
+  readonly drain: (timeoutMs: number) => Promise<Drained>;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
 }
@@ -180,6 +184,9 @@ export async function createNode(config: NodeConfig, options: NodeOptions): Prom
     let closing: Promise<void> | undefined;
     return {
       address: { host, port },
+      drain: async (timeoutMs) => {
+        if (parts.cluster !== undefined) await parts.drain(timeoutMs);
+      },
       close: () => {
         closing ??= close();
         return closing;
@@ -299,6 +306,7 @@ async function buildParts(
     recorder: state.recorder,
     onOpened: () => workers.wake(),
     onEvent: tell,
+    onDraining: () => cluster?.onDraining(),
     createPlayer: (options) => {
       const onFilterFault = (fault: FilterFaultReport) => pluginFilters.onFault(fault);
       const shared = { tracks, mirrors, updateTimer, deadlyTracks, sharedIncidents, onFilterFault };
@@ -345,6 +353,7 @@ async function buildParts(
     });
     return { ...load, hasCapacity: load.hasCapacity && !sessions.isDraining };
   };
+  const drain = (timeoutMs: number) => drainNode({ sessions, cluster, clock }, { timeoutMs });
   const readState = () => state.report();
   const readCluster = () => cluster?.report() ?? NO_CLUSTER;
   const reports = cluster?.reports ?? new MachineReports(undefined);
@@ -416,6 +425,7 @@ async function buildParts(
     readInfo,
     readLoad,
     readSupport,
+    drain,
     written: () => state.written(),
     readState,
     readCluster,
@@ -454,6 +464,7 @@ async function buildParts(
     metrics,
     state,
     cluster,
+    drain,
     restoreState,
     readReport,
   };

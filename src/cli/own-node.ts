@@ -9,6 +9,8 @@ const ANY_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", 
 
 /** The request to send. */
 interface OwnNodeQuestion {
+  /** Default: GET. */
+  readonly method?: "POST";
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Limit for the head of the response. */
@@ -28,11 +30,12 @@ export function ownNodeUrl({ address, port, tls }: NodeConfig["server"]): string
  * is local.
  */
 export async function askOwnNode(server: NodeConfig["server"], question: OwnNodeQuestion): Promise<IncomingMessage> {
-  const { path, headers, timeoutMs } = question;
+  const { method = "GET", path, headers, timeoutMs } = question;
   // Loaded only when needed, because health runs every half minute.
   const request = server.tls === undefined ? requestPlain : (await import("node:https")).request;
   return new Promise((resolve, reject) => {
     request(`${ownNodeUrl(server)}${path}`, {
+      method,
       headers,
       agent: false,
       signal: AbortSignal.timeout(timeoutMs),

@@ -12,7 +12,7 @@ interface CommandContext extends StartContext {
   writeError(text: string): void;
 }
 
-const COMMANDS = ["start", "demo", "doctor", "canary", "health", "keys", "support", "help"] as const;
+const COMMANDS = ["start", "demo", "doctor", "canary", "health", "drain", "keys", "support", "help"] as const;
 /** Commands with separate options and help. */
 const WITH_HELP: readonly string[] = ["demo", "canary"];
 type Command = (typeof COMMANDS)[number];
@@ -24,6 +24,8 @@ const HELP = `Tonearm ${VERSION}: an audio node for Discord bots that speaks the
   tonearm doctor            check configuration, ports, network, codecs, encryption and clock
   tonearm canary            try the sites that you play from, with your configuration
   tonearm health            ask the running node whether it serves; ends with 0 or 1
+  tonearm drain             move the running node's players to other machines of its cluster, before it is stopped
+                            [--deadline SECONDS]; ends with 0 if none is left, else 1
   tonearm keys              list the client keys; add, rotate, retire or remove NAME changes them
   tonearm support [FILE]    write what an issue needs, without secrets, to FILE; "-" is standard output
 
@@ -72,6 +74,10 @@ async function run(command: Command, args: readonly string[], context: CommandCo
   if (command === "health") {
     const { healthCommand } = await import("./health.ts");
     return healthCommand(args, context);
+  }
+  if (command === "drain") {
+    const { drainCommand } = await import("./drain.ts");
+    return drainCommand(args, context);
   }
   if (command === "keys") {
     const { keysCommand } = await import("./keys-command.ts");

@@ -16,6 +16,8 @@ import type { ServiceNotifier } from "./service-notifier.ts";
 
 /** Above the node's own limit for closing the connections to clients, workers and Discord. */
 const CLOSE_TIMEOUT_MS = 12_000;
+/** Players of a cluster go on elsewhere within this time. Docker kills after 10 s, with what is closed after it. */
+const DRAIN_MS_MAX = 7000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /** The process environment of the command. */
@@ -92,6 +94,7 @@ function announce(
 async function closeNode(node: Node, logger: Logger, reason: LogFields): Promise<number> {
   logger.info("closing", reason);
   for (const again of SIGNALS) process.once(again, () => process.exit(1));
+  await node.drain(DRAIN_MS_MAX);
   const timeout = setTimeout(() => {
     logger.error("closing took too long: exiting with open connections", { timeoutMs: CLOSE_TIMEOUT_MS });
     process.exit(1);

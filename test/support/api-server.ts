@@ -146,6 +146,7 @@ export class ApiServer {
       readCluster: () => options.cluster ?? NO_CLUSTER,
       reports: options.reports ?? new MachineReports(undefined),
       written: () => state.written(),
+      drain: async () => ({ moved: 0, left: 0 }),
       readSupport: async (key) => `# State of the running node ${key ?? ""}\n`,
       readInfo: () =>
         createInfo({

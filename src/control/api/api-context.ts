@@ -12,6 +12,7 @@ import type { Track } from "../../track/track.ts";
 import type { AllowedSources, Limits } from "../access/identity.ts";
 import type { ClusterReport } from "../cluster/cluster-status.ts";
 import type { MachineReports } from "../cluster/machine-reports.ts";
+import type { Drained } from "../cluster/node-drain.ts";
 import type { InfoJson } from "../protocol/info-json.ts";
 import type { LoadJson } from "../protocol/node-load-json.ts";
 import type { RoutePlannerJson } from "../protocol/route-planner-json.ts";
@@ -134,6 +135,8 @@ export interface ApiContext {
    */
   written(): Promise<void> | undefined;
   readLoad(): LoadJson;
+  /** Drains the node from now on; resolves when that is done, or after that time. */
+  drain(timeoutMs: number): Promise<Drained>;
   /** The running node's part of a support bundle; pseudonyms of ids are made with `key`. */
   readSupport(key?: string): Promise<string>;
 }

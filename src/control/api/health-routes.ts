@@ -17,13 +17,17 @@ const WELL: ReadonlySet<StateStatus["kind"] | ClusterStatus["kind"]> = new Set([
 export function healthRoutes({
   readState,
   readCluster,
-}: Pick<ApiContext, "readState" | "readCluster">): readonly RestRoute[] {
+  sessions,
+}: Pick<ApiContext, "readState" | "readCluster" | "sessions">): readonly RestRoute[] {
   return [
     {
       method: "GET",
       path: "/v4/tonearm/health",
       access: "known",
-      handle: ({ identity }) => json(healthOf(readState(), readCluster(), identity.role)),
+      handle: ({ identity }) => {
+        const { isDraining } = sessions;
+        return json({ ...healthOf(readState(), readCluster(), identity.role), isDraining } satisfies HealthJson);
+      },
       ofMachines: (answers, { isComplete }) => ({ isHealthy: isComplete && answers.every(isWell) }),
       description: {
         summary: "Whether sessions and players outlive a restart, and the cluster is joined.",
@@ -40,7 +44,7 @@ function isWell(health: unknown): boolean {
   return z.object({ isHealthy: z.literal(true) }).safeParse(health).success;
 }
 
-function healthOf(state: StateReport, cluster: ClusterReport, role: Role): HealthJson {
+function healthOf(state: StateReport, cluster: ClusterReport, role: Role): Omit<HealthJson, "isDraining"> {
   return {
     isHealthy: [state.status.kind, cluster.status.kind].every((kind) => WELL.has(kind)),
     state: stateOf(state, role),

@@ -9,7 +9,7 @@ import type { SessionDirectory } from "./session-directory.ts";
 const CHOICES_MAX = 1000;
 
 interface LeftSessionsOptions {
-  readonly membership: Pick<Membership, "self" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway">;
+  readonly membership: Pick<Membership, "self" | "peers" | "loadOf" | "isAlive" | "isCaughtUp" | "isNatsAway">;
   readonly directory: Pick<SessionDirectory, "machines" | "isComplete">;
   /** It is said to be here, and is not. */
   readonly isLeftHere: (sessionId: string) => boolean;
@@ -33,7 +33,9 @@ export class LeftSessions {
     if (self === undefined || !directory.isComplete || !membership.isCaughtUp || membership.isNatsAway)
       return { ids, isAll: true };
     const gateways = membership.peers().filter(({ roles }) => roles.includes("gateway"));
-    const gatewayIds = gateways.map(({ id }) => id);
+    // One that drains would leave them behind again.
+    const staying = gateways.filter(({ id }) => membership.loadOf(id)?.isDraining !== true);
+    const gatewayIds = (staying.length > 0 ? staying : gateways).map(({ id }) => id);
     this.#forgetTurns(gatewayIds);
     let choices = 0;
     for (const [machineId, sessionIds] of directory.machines) {

@@ -154,11 +154,7 @@ export class MachineDrain {
     return place.machineId !== before;
   }
 
-  async #carryOut(
-    placed: Placed,
-    place: Place,
-    { isIdleOnly }: { readonly isIdleOnly: boolean },
-  ): Promise<void> {
+  async #carryOut(placed: Placed, place: Place, { isIdleOnly }: { readonly isIdleOnly: boolean }): Promise<void> {
     const { choose, membership, moves, clock } = this.#options;
     const isHere = place.machineId === undefined;
     const choice = (): string | undefined => {

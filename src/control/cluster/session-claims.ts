@@ -43,7 +43,7 @@ interface SessionClaimsOptions {
   readonly link: Pick<MachineLink, "call" | "serve">;
   readonly membership: Pick<
     Membership,
-    "self" | "guard" | "peers" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status" | "onFenced"
+    "self" | "guard" | "peers" | "loadOf" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status" | "onFenced"
   >;
   readonly directory: Pick<
     SessionDirectory,

@@ -54,6 +54,7 @@ export const healthSchema = z
       .describe(
         "False: sessions are to be stored and are not, so a restart would lose them; or the cluster is not joined",
       ),
+    isDraining: z.boolean().describe("It takes no new sessions and players: it is about to be stopped"),
     state: z.strictObject({
       status: z
         .enum(["disabled", "off", "working", "failing"])

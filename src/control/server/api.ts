@@ -10,6 +10,7 @@ import type { Identity } from "../access/identity.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { ApiContext } from "../api/api-context.ts";
 import { diagnosisRoutes } from "../api/diagnosis-routes.ts";
+import { drainRoutes } from "../api/drain-routes.ts";
 import { generalRoutes } from "../api/general-routes.ts";
 import { healthRoutes } from "../api/health-routes.ts";
 import { lavaSrcRoutes } from "../api/lavasrc-routes.ts";
@@ -118,6 +119,7 @@ export class Api {
       ...routePlannerRoutes(context),
       ...loadRoutes(context),
       ...healthRoutes(context),
+      ...drainRoutes(context),
       ...diagnosisRoutes(context),
       ...sourceRoutes(context),
       ...supportRoutes(context),

@@ -253,7 +253,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
     const userId = readUserId(headers["user-id"]) ?? "";
     const find = () => protocol.findSession(this.#options.sessions, headers, { userId, owner });
     const asked = protocol.askedSession(headers);
-    if (asked !== undefined && find() === undefined)
+    // One that drains would give it away again.
+    if (asked !== undefined && find() === undefined && !this.#options.sessions.isDraining)
       await this.#homes.bring(asked, { userId, owner, version: protocol.version });
     const session = find();
     if (session?.userId !== userId || session.owner !== owner) return undefined;

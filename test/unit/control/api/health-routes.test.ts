@@ -40,6 +40,7 @@ const FAILING = { kind: "failing", reason: REASON, sinceEpochMs: 1_700_000_000_0
 describe("GET /v4/tonearm/health", () => {
   test("a node that stores its sessions is healthy, with what it has stored and restored", async () => {
     expect(await healthOf({})).toEqual({
+      isDraining: false,
       isHealthy: true,
       state: {
         status: "working",

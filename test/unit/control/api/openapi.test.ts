@@ -248,6 +248,7 @@ describe("real answers are as it says", () => {
     }
     for (const name of ["songs", "off"]) await ask("POST", `/v4/tonearm/plugins/${name}/reload`, { of });
     await ask("POST", "/v4/tonearm/plugins/none/reload");
+    for (const query of ["", "?deadline=x"]) await ask("POST", `/v4/tonearm/drain${query}`);
     const body = { limit: 5 };
     for (const name of ["songs", "off"]) await ask("PATCH", `/v4/tonearm/plugins/${name}/options`, { of, body });
     await ask("PATCH", "/v4/tonearm/plugins/none/options", { body });

@@ -18,7 +18,18 @@ test("sessions are at one place at most, and found as they were answered after w
     }
   }
   console.log(counts);
-  for (const name of ["given", "taken", "adopted", "lost", "deaths", "left", "released", "resumed", "ended", "received"]) {
+  for (const name of [
+    "given",
+    "taken",
+    "adopted",
+    "lost",
+    "deaths",
+    "left",
+    "released",
+    "resumed",
+    "ended",
+    "received",
+  ]) {
     expect({ name, count: counts[name] }).toEqual({ name, count: expect.toSatisfy((count) => count > 0) });
   }
 }, 60_000);

@@ -10,6 +10,7 @@ let peers: Machine[];
 let aliveIds: string[];
 let machines: Map<string, ReadonlySet<string>>;
 let here: Set<string>;
+let draining: Set<string>;
 let left: LeftSessions;
 
 beforeEach(() => {
@@ -17,12 +18,14 @@ beforeEach(() => {
   aliveIds = ["a", "b"];
   machines = new Map();
   here = new Set();
+  draining = new Set();
   left = new LeftSessions({
     membership: {
       get self() {
         return peers[0];
       },
       peers: () => peers,
+      loadOf: (id) => ({ players: 0, load: 0, loadPerPlayer: 0, hasCapacity: true, isDraining: draining.has(id) }),
       isAlive: (id) => aliveIds.includes(id),
       isCaughtUp: true,
       isNatsAway: false,
@@ -37,6 +40,16 @@ function machineOf(id: string): Machine {
 }
 
 describe("sessions that are left", () => {
+  test("are no machine's that drains, as long as there is another", () => {
+    machines.set("dead", new Set(IDS.slice(0, 50)));
+    draining.add("b");
+    expect(left.find().ids).toHaveLength(50);
+    draining = new Set(["a"]);
+    expect(left.find().ids).toEqual([]);
+    draining = new Set(["a", "b"]);
+    expect(left.find().ids.length).toBeGreaterThan(0);
+  });
+
   test("of machines that live are theirs", () => {
     machines.set("b", new Set(IDS));
     expect(left.find()).toEqual({ ids: [], isAll: true });
