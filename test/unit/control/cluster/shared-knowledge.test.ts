@@ -27,12 +27,29 @@ afterEach(() => {
   for (const knowledge of all) knowledge.close();
 });
 
-async function sharer(name: string): Promise<Sharer> {
+/** Its wall clock is ahead of the servers' by `aheadMs`, which its membership has found out. */
+async function sharer(name: string, aheadMs = 0): Promise<Sharer> {
   const machine = bench.create(name);
+  const { clock, membership } = machine;
   const lines: string[] = [];
   const learnt: Learnt[] = [];
   const knowledge = new SharedKnowledge({
-    ...{ bucket: machine.bucket, membership: machine.membership, nameKey: NAME_KEY, clock: machine.clock },
+    ...{ bucket: machine.bucket, nameKey: NAME_KEY },
+    clock: {
+      now: () => clock.now(),
+      epochMs: () => clock.epochMs() + aheadMs,
+      after: (delayMs, callback) => clock.after(delayMs, callback),
+    },
+    membership: {
+      get self() {
+        return membership.self;
+      },
+      get guard() {
+        return membership.guard;
+      },
+      onFenced: (guard) => membership.onFenced(guard),
+      clockOffsetMs: -aheadMs,
+    },
     logger: createLogger((level, message, fields) => lines.push(`${level} ${message} ${JSON.stringify(fields)}`)),
   });
   knowledge.onLearnt = (_plugin, one) => learnt.push(one);
@@ -100,12 +117,17 @@ describe("a value that one machine gets", () => {
 
   test("ends everywhere when its time is over, also on machines whose clocks are wrong", async () => {
     const a = await sharer("a");
-    const b = await sharer("b");
+    const b = await sharer("b", HOUR_MS);
     a.knowledge.set("songs", portable(), value("1", { lifeMs: 60_000 }));
     await pass(30_000);
     expect(known(b)).toEqual(["1"]);
     await pass(30_000);
     expect([known(a), known(b)]).toEqual([[], []]);
+    b.knowledge.set("songs", portable(), { ...value("2"), untilMs: bench.clock.epochMs() + HOUR_MS + 60_000 });
+    await pass(30_000);
+    expect(known(a)).toEqual(["2"]);
+    await pass(30_000);
+    expect(known(a)).toEqual([]);
   });
 
   test("stays when its record is gone", async () => {
@@ -151,7 +173,7 @@ describe("a value that a site refuses", () => {
     // It does not know of the second one yet.
     b.knowledge.refuse("songs", "scope", { cache: "ids", key: "read", json: '"1"' });
     await pass(500);
-    expect([known(a), known(b), refusedOf(a)]).toEqual([["2"], ["2"], []]);
+    expect([known(a), known(b), known(await sharer("c")), refusedOf(a)]).toEqual([["2"], ["2"], ["2"], []]);
     b.knowledge.refuse("songs", "scope", { cache: "ids", key: "read", json: '"1"' });
     await pass(500);
     expect(known(a)).toEqual(["2"]);
