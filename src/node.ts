@@ -14,6 +14,7 @@ import { allowedFilters } from "./control/api/filter-settings.ts";
 import { NO_CLUSTER } from "./control/cluster/cluster-status.ts";
 import { NodeCluster } from "./control/cluster/node-cluster.ts";
 import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
+import { openBackends, SharedHealth } from "./control/cluster/shared-health.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
@@ -154,6 +155,7 @@ interface Parts {
   readonly state: NodeState;
   /** Left with the sessions. Undefined: the node is alone. */
   readonly cluster: NodeCluster | undefined;
+  readonly sharedHealth: SharedHealth | undefined;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
 }
@@ -313,6 +315,8 @@ async function buildParts(
   const cluster =
     opened &&
     new NodeCluster({ opened, sessions, state, dialectOf, endSilent, readLoad: readMachineLoad, clock, logger });
+  const sharedHealth = opened && new SharedHealth({ ...opened, clock, logger });
+  sharedHealth?.start(() => openBackends(sources.sourcesJson()));
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
@@ -443,6 +447,7 @@ async function buildParts(
     metrics,
     state,
     cluster,
+    sharedHealth,
     restoreState,
     readReport,
   };
@@ -527,12 +532,13 @@ async function closeParts(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const { dashboard, keyFile, state, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
-  const { codecs, plugins, metrics, pluginEvents, cluster } = parts;
+  const { codecs, plugins, metrics, pluginEvents, cluster, sharedHealth } = parts;
   const closeAll = async () => {
     for (const part of [
       dashboard,
       keyFile,
       pluginEvents,
+      sharedHealth,
       { close: () => closeSessions({ state, sessions, cluster }) },
       sharedIncidents,
       api,
