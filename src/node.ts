@@ -16,6 +16,7 @@ import { MachineReports } from "./control/cluster/machine-reports.ts";
 import { NodeCluster } from "./control/cluster/node-cluster.ts";
 import { type Drained, drainNode } from "./control/cluster/node-drain.ts";
 import { closeSessions, openStorage } from "./control/cluster/node-storage.ts";
+import { openBackends, SharedHealth } from "./control/cluster/shared-health.ts";
 import type { Dashboard, DashboardOptions } from "./control/dashboard/dashboard.ts";
 import { DeadlyTracks } from "./control/players/deadly-tracks.ts";
 import { Player } from "./control/players/player.ts";
@@ -159,6 +160,7 @@ interface Parts {
   /** Left with the sessions. Undefined: the node is alone. */
   readonly cluster: NodeCluster | undefined;
   readonly drain: (timeoutMs: number) => Promise<Drained>;
+  readonly sharedHealth: SharedHealth | undefined;
   /** What the node plays and what not, for the log. */
   readonly readReport: () => readonly ReportLine[];
 }
@@ -322,6 +324,8 @@ async function buildParts(
   const cluster =
     opened &&
     new NodeCluster({ opened, sessions, state, dialectOf, endSilent, readLoad: readMachineLoad, clock, logger });
+  const sharedHealth = opened && new SharedHealth({ ...opened, clock, logger });
+  sharedHealth?.start(() => openBackends(sources.sourcesJson()));
   const lyricsSubscriptions = new LyricsSubscriptions({ sessions, lyrics, allowedFor, logger });
   const pluginPlayers = new PluginPlayers({ sessions, events: pluginEvents });
   plugins.onPlayerEvent = (event, asker) => pluginPlayers.onPlayerEvent(event, asker);
@@ -465,6 +469,7 @@ async function buildParts(
     state,
     cluster,
     drain,
+    sharedHealth,
     restoreState,
     readReport,
   };
@@ -549,12 +554,13 @@ async function closeParts(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<void> {
   const { dashboard, keyFile, state, sessions, sharedIncidents, api, updateTimer, probePool, workers, pacer } = parts;
-  const { codecs, plugins, metrics, pluginEvents, cluster } = parts;
+  const { codecs, plugins, metrics, pluginEvents, cluster, sharedHealth } = parts;
   const closeAll = async () => {
     for (const part of [
       dashboard,
       keyFile,
       pluginEvents,
+      sharedHealth,
       { close: () => closeSessions({ state, sessions, cluster }) },
       sharedIncidents,
       api,

@@ -177,6 +177,9 @@ export class Login {
     const grant = { code, grant_type: "http://oauth.net/grant_type/device/1.0" };
     for (let waitedS = 0, pauseS = intervalS; waitedS < lifeS; waitedS += pauseS) {
       await clock.sleep(pauseS * 1000, signal);
+      // The operator may have logged in elsewhere.
+      const known = this.#logins.get("");
+      if (known !== undefined) return known;
       const body = { client_id: clientId, client_secret: clientSecret, ...grant };
       const { tree } = await this.#post("token", body, signal);
       const found = string(tree, "refresh_token");
