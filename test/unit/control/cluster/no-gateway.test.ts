@@ -98,6 +98,22 @@ describe("players of a session whose gateway has died, while there is no other o
     expect(player?.isDestroyed).toBe(false);
   });
 
+  test("stay while there is a gateway that cannot take the session yet", async () => {
+    const next = await newGateway("next");
+    const session = await playing(await gateway.open());
+    const { write } = next.bucket;
+    next.bucket.write = async (changes, options) => {
+      if (changes[0]?.key.startsWith("owner/") === true) throw new NodeError("cluster-away", "no answer");
+      return await write.call(next.bucket, changes, options);
+    };
+    gateway.kill();
+    await pass(CUT_OFF_MS + 2 * NO_GATEWAY_MS);
+    expect(isPlaying(session)).toBe(true);
+    next.bucket.write = write;
+    await pass(5000);
+    expect(isPlaying(session)).toBe(false);
+  });
+
   test("stay when a gateway has the session that is not known here yet", async () => {
     const session = await playing(await gateway.open());
     gateway.kill();
