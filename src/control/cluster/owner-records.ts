@@ -84,7 +84,7 @@ export class OwnerRecords {
       const code = error instanceof NodeError ? error.code : undefined;
       if (code === "cluster-fenced") membership.onFenced(guard);
       if (code === "cluster-fenced") throw away("the others have taken this machine for dead");
-      if (code === "state-full") throw away("there is no room for the record of one more session");
+      if (code === "state-full") throw noRoom("session");
       throw error;
     }
   }
@@ -93,4 +93,12 @@ export class OwnerRecords {
 /** What depends on the other machines cannot be done now. */
 export function away(reason: string): NodeError {
   return new NodeError("cluster-away", `the other machines of the cluster cannot be reached: ${reason}`);
+}
+
+/** There is no room for a record of that, and may be some in a moment. */
+export function noRoom(what: string): NodeError {
+  return new NodeError(
+    "cluster-away",
+    `the bucket of the cluster has no room for one more ${what}: raise max_bytes of its stream in NATS`,
+  );
 }

@@ -8,7 +8,7 @@ import { NodeError } from "../../errors.ts";
 import type { StateRecord } from "../../state/state-store.ts";
 import { voiceRegion } from "../players/voice-region.ts";
 import { recordKey } from "../state/session-records.ts";
-import { away } from "./owner-records.ts";
+import { away, noRoom } from "./owner-records.ts";
 import { readJson } from "./read-json.ts";
 
 const WRITE_TIMEOUT_MS = 3000;
@@ -71,8 +71,9 @@ export class PlaceRecords {
       const code = error instanceof NodeError ? error.code : undefined;
       if (code === "cluster-fenced") membership.onFenced(guard);
       if (code === "cluster-fenced") throw away("the others have taken this machine for dead");
-      if (code === "cluster-conflict") throw away("the place of a player has just changed");
-      if (code === "state-full") throw away("there is no room for the place of one more player");
+      if (code === "cluster-conflict")
+        throw new NodeError("cluster-away", "the player has just moved to another machine: try again in a moment");
+      if (code === "state-full") throw noRoom("player");
       throw error;
     }
   }

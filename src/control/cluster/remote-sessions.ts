@@ -17,6 +17,7 @@ import type { MessageRelay } from "../sessions/message-relay.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
+import { NoGateway } from "./no-gateway.ts";
 import { away, OwnerRecords } from "./owner-records.ts";
 import { guildOf } from "./place-records.ts";
 import { PLAYERS, type PlayerCall, playerCall, type RemoteSessionInfo } from "./player-calls.ts";
@@ -38,7 +39,10 @@ interface RemoteSessionsOptions {
   readonly bucket: Pick<Bucket, "write" | "get">;
   readonly store: Pick<ClusterStore, "readSession">;
   readonly link: Pick<MachineLink, "call" | "serve">;
-  readonly membership: Pick<Membership, "self" | "guard" | "isAlive" | "isNatsAway" | "status" | "onFenced">;
+  readonly membership: Pick<
+    Membership,
+    "self" | "guard" | "machines" | "isAlive" | "isCaughtUp" | "isNatsAway" | "status" | "clockOffsetMs" | "onFenced"
+  >;
   readonly directory: Pick<SessionDirectory, "homes" | "isComplete" | "learn" | "forget">;
   readonly sessions: Pick<Sessions, "get" | "own" | "openRemote" | "isClosed">;
   readonly state: Pick<NodeState, "adoptPlayers" | "flushed" | "isStoring">;
@@ -69,6 +73,7 @@ export class RemoteSessions {
   /** Of sessions that their machine has ended here: the revision of the owner record of which it said so. */
   readonly #ended = new BoundedMap<string, number>(ENDED_MAX);
   readonly #owners: OwnerRecords;
+  readonly #noGateway: NoGateway;
   #onRequest: (request: string) => Promise<string> = () =>
     Promise.reject(new NodeError("cluster-away", "the machine is being started: try again"));
   #messageNumber = 0;
@@ -78,6 +83,7 @@ export class RemoteSessions {
   constructor(options: RemoteSessionsOptions) {
     this.#options = options;
     this.#owners = new OwnerRecords(options);
+    this.#noGateway = new NoGateway(options);
   }
 
   /** Sets what answers the requests of clients about players of remote sessions. Call it before the cluster is joined. */
@@ -300,6 +306,7 @@ export class RemoteSessions {
   #check(): void {
     const { directory, clock } = this.#options;
     const now = clock.now();
+    this.#noGateway.check(this.#remotes.keys());
     let readCount = 0;
     for (const [id, remote] of [...this.#remotes]) {
       if (this.#isUsed(id, remote)) remote.usedMs = now;

@@ -98,8 +98,18 @@ describe("a new player", () => {
     const a = await new TestMachine(world, "a", { roles: ["gateway"], choose: () => undefined }).start();
     const session = await lasting(a);
 
-    await expect(update(a, session)).rejects.toMatchObject({ code: "cluster-away" });
+    const message = expect.stringMatching(/^no machine plays audio: start one/);
+    await expect(update(a, session)).rejects.toMatchObject({ code: "cluster-away", message });
     expect(place(session)).toBeUndefined();
+  });
+
+  test("is refused with that as the reason where the bucket has no room for its place", async () => {
+    const a = await gateway("a");
+    await machine("b");
+    const session = await lasting(a);
+    world.nats.isFull = true;
+    const message = expect.stringMatching(/^the bucket of the cluster has no room/);
+    await expect(update(a, session)).rejects.toMatchObject({ code: "cluster-away", message });
   });
 });
 

@@ -619,7 +619,7 @@ test("a machine has at most 20,000 remote sessions", async () => {
     },
     membership: {
       ...{ self: b.opened.membership.self, guard: undefined, isNatsAway: false, status: { kind: "joined" } },
-      ...{ isAlive: () => true, onFenced: unused },
+      ...{ isAlive: () => true, isCaughtUp: true, machines: [], clockOffsetMs: 0, onFenced: unused },
     },
     directory: { homes, isComplete: true, learn: (id, home) => homes.set(id, home), forget: unused },
     sessions: { get: () => undefined, own: () => undefined, openRemote: () => session, isClosed: false },
