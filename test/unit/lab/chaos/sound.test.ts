@@ -108,7 +108,7 @@ test("more packets missing beside an event than while nothing happens are a loss
 });
 
 test("on a starved machine pauses of some seconds are noise, new streams are not", () => {
-  const starving = interruption("2", 5000, 5900, { missing: 80 });
+  const starving = interruption("2", 5000, 5900, { missing: 200 });
   const losses = (...more: readonly Interruption[]) =>
     judgeSound(record({ interruptions: [starving, ...more] })).losses.length;
   expect(losses(interruption("1", 60_000, 64_000))).toBe(0);
