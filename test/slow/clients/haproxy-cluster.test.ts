@@ -92,8 +92,8 @@ describe.skipIf(isNatsMissing || isProxyMissing)(TITLE, () => {
 
   /** The one that has their sessions: the proxy sends all clients of one address there. */
   async function gatewayOfClients(): Promise<Machine> {
-    const counts = await Promise.all(gateways().map(sessionsOf));
-    const machine = gateways().find((_, index) => counts[index] === CLIENTS.length);
+    const counts = await Promise.all(gateways().map(sessionsElsewhere));
+    const machine = gateways().find((_, index) => counts[index] === 0);
     if (machine === undefined) throw new Error(`the clients are at several gateways: ${counts}`);
     return machine;
   }
@@ -117,10 +117,13 @@ async function connected(
   }
 }
 
-async function sessionsOf({ url }: Machine): Promise<number> {
+async function sessionsElsewhere({ url }: Machine): Promise<number> {
   const access = { url, password: RESTART_PASSWORD };
-  const { body } = await requestNode<string>(access, { method: "GET", path: "/metrics" });
-  return Number(/^tonearm_sessions\{state="connected"\} (\d+)$/m.exec(body)?.[1]);
+  const { body } = await requestNode<{ cluster: { sessionsElsewhere: number } }>(access, {
+    method: "GET",
+    path: "/v4/tonearm/health",
+  });
+  return body.cluster.sessionsElsewhere;
 }
 
 /** HAProxy with the configuration of the page, with other addresses. */
