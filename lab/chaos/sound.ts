@@ -39,6 +39,8 @@ export interface SoundResult {
   readonly beside: ReadonlyMap<EventName, Steadiness>;
   /** While nothing happened, and long after. */
   readonly undisturbed: Steadiness;
+  /** The lab's machine has too little time for all: then only what no lack of time explains is a loss. */
+  readonly isStarved: boolean;
   readonly losses: readonly string[];
 }
 
@@ -64,7 +66,7 @@ const GAP_MS_MIN = 100;
 const BLIP_MS_MAX = 1000;
 /** Nothing interrupts players of machines that are well; the lab's process may be busy for so long. */
 const BESIDE_MS_MAX = 1000;
-/** On a machine with too little time for all: so much is missing while nothing happens, and then longer ones are noise. */
+/** On a starved machine so much is missing while nothing happens, and longer pauses are noise. */
 const STARVED_RATE = 0.005;
 const STARVED_MS_MAX = 5000;
 
@@ -94,16 +96,17 @@ export function judgeSound(record: SoundRecord): SoundResult {
   }
   const calm = without([record.fromMs, record.toMs], happenings.map(feltSpan));
   const undisturbed = guilds.reduce((total, guild) => sum(total, within(guild, calm).steadiness), NONE);
-  const lengthMsMax = missingRate(undisturbed) > STARVED_RATE ? STARVED_MS_MAX : BESIDE_MS_MAX;
+  const isStarved = missingRate(undisturbed) > STARVED_RATE;
+  const lengthMsMax = isStarved ? STARVED_MS_MAX : BESIDE_MS_MAX;
   const losses = [
     ...guilds.flatMap((guild) => lossesOf(guild, record, lengthMsMax)),
     ...[...beside].flatMap(([name, steadiness]) => {
       const rate = missingRate(steadiness);
-      if (rate <= MISSING_MAX + STARVED * missingRate(undisturbed)) return [];
+      if (isStarved || rate <= MISSING_MAX + STARVED * missingRate(undisturbed)) return [];
       return [`beside ${name} ${steadiness.missing} packets are missing, ${(rate * 1000).toFixed(1)} of 1000`];
     }),
   ];
-  return { hit, beside, undisturbed, losses };
+  return { hit, beside, undisturbed, isStarved, losses };
 }
 
 function missingRate({ guildSeconds, missing }: Steadiness): number {

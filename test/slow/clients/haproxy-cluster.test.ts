@@ -29,7 +29,9 @@ const isProxyMissing = !existsSync(PROGRAM);
 const TITLE = natsTitle(isProxyMissing ? "HAProxy (skipped: it is not installed)" : "HAProxy");
 /** A dead machine is found out after 20 s, and some libraries try again only after 10. */
 const BACK_MS_MAX = 90_000;
-const READY_MS_MAX = 30_000;
+/** Longer with each try. */
+const READY_MS = 10_000;
+const TRIES = 4;
 /** Frames that a starved machine may leave out at a time. */
 const LEFT_OUT_MAX = 10;
 
@@ -53,9 +55,7 @@ describe.skipIf(isNatsMissing || isProxyMissing)(TITLE, () => {
     proxy = await HaProxy.start(gateways());
     const { discord, password, media } = cluster;
     for (const { name, create } of CLIENTS) {
-      const client = await BoundClient.take({ discord, password, port: proxy.port }, create);
-      await client.driver.connect();
-      await client.receivedEvents.once("ready", READY_MS_MAX);
+      const client = await connected({ discord, password, port: proxy.port }, create);
       bots.push(await PlayingBot.begin(name, client, `${media.url}/song.wav`));
     }
   });
@@ -68,18 +68,19 @@ describe.skipIf(isNatsMissing || isProxyMissing)(TITLE, () => {
 
   it("clients resume at another gateway each time, and hear every packet of their players", async () => {
     const ids = await Promise.all(bots.map(({ client }) => client.driver.sessionId()));
-    for (const round of [1, 2]) {
-      const machine = await gatewayOfClients();
+    for (const machine of gateways()) {
       await machine.runs.end("SIGKILL");
-      for (const { client } of bots) await client.receivedEvents.until("resumed", round, BACK_MS_MAX);
-      expect(await Promise.all(bots.map(({ client }) => client.driver.sessionId()))).toEqual(ids);
+      // A session is not found while its client is away.
+      await expect.poll(() => Promise.all(ids.map(statusOf)), { timeout: BACK_MS_MAX }).toEqual(ids.map(() => 200));
       await Promise.all(bots.map((bot) => bot.expectMusic()));
       await machine.start();
     }
+    expect(await Promise.all(bots.map(({ client }) => client.driver.sessionId()))).toEqual(ids);
     for (const { client } of bots) {
       const timestamps = client.listener.received.map(({ timestamp }) => timestamp);
       expect(Math.max(...framesBetween(timestamps))).toBeLessThanOrEqual(LEFT_OUT_MAX);
       expect(cluster.discord.session(client.binding.guildId).identifyCount).toBe(1);
+      expect(client.receivedEvents.count("resumed")).toBeGreaterThan(0);
     }
     await Promise.all(bots.map((bot) => bot.expectControl()));
     expect(cluster.discord.overlaps).toEqual([]);
@@ -90,19 +91,30 @@ describe.skipIf(isNatsMissing || isProxyMissing)(TITLE, () => {
     return [cluster.first, cluster.second, cluster.third];
   }
 
-  /** The one that has their sessions: the proxy sends all clients of one address there. */
-  async function gatewayOfClients(): Promise<Machine> {
-    const counts = await Promise.all(gateways().map(sessionsOf));
-    const machine = gateways().find((_, index) => counts[index] === CLIENTS.length);
-    if (machine === undefined) throw new Error(`the clients are at several gateways: ${counts}`);
-    return machine;
+  async function statusOf(sessionId: string): Promise<number> {
+    const access = { url: `http://127.0.0.1:${proxy.port}`, password: RESTART_PASSWORD };
+    const path = `/v4/sessions/${sessionId}/players`;
+    const answer = await requestNode(access, { method: "GET", path }).catch(() => ({ status: 0 }));
+    return answer.status;
   }
 });
 
-async function sessionsOf({ url }: Machine): Promise<number> {
-  const access = { url, password: RESTART_PASSWORD };
-  const { body } = await requestNode<string>(access, { method: "GET", path: "/metrics" });
-  return Number(/^tonearm_sessions\{state="connected"\} (\d+)$/m.exec(body)?.[1]);
+/** Some clients miss a `ready` that comes with the handshake: then another one begins. */
+async function connected(
+  environment: Parameters<typeof BoundClient.take>[0],
+  create: RealClient["create"],
+): Promise<BoundClient> {
+  for (let attempt = 1; ; attempt++) {
+    const client = await BoundClient.take(environment, create);
+    await client.driver.connect();
+    try {
+      await client.receivedEvents.once("ready", attempt * READY_MS);
+      return client;
+    } catch (error) {
+      await client.close();
+      if (attempt === TRIES) throw error;
+    }
+  }
 }
 
 /** HAProxy with the configuration of the page, with other addresses. */
@@ -130,7 +142,7 @@ class HaProxy {
     await writeFile(file, `${config}\n`);
     const child = spawn(PROGRAM, ["-db", "-f", file], { stdio: "ignore" });
     const proxy = new HaProxy(port, folder, child);
-    await vi.waitFor(() => isListening(port), { timeout: READY_MS_MAX });
+    await vi.waitFor(() => isListening(port), { timeout: READY_MS });
     return proxy;
   }
 

@@ -47,7 +47,11 @@ class LavalinkClientDriver implements SearchingDriver {
     this.#manager.nodeManager.on("error", () => undefined);
     this.#manager.nodeManager.on("connect", (node) => {
       node.options.sessionId = node.sessionId ?? "";
-      node.updateSession(true, RESUME_TIMEOUT_S).then(() => binding.report("ready"));
+      // Rejects when it has missed the node's `ready`: then the test takes another client.
+      node.updateSession(true, RESUME_TIMEOUT_S).then(
+        () => binding.report("ready"),
+        () => undefined,
+      );
     });
     this.#manager.nodeManager.on("resumed", () => binding.report("resumed"));
     this.#manager.on("trackStart", () => binding.report("start"));

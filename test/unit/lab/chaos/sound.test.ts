@@ -108,9 +108,10 @@ test("more packets missing beside an event than while nothing happens are a loss
 });
 
 test("on a starved machine pauses of some seconds are noise, new streams are not", () => {
-  const starving = interruption("2", 5000, 5900, { missing: 80 });
-  const losses = (...more: readonly Interruption[]) =>
-    judgeSound(record({ interruptions: [starving, ...more] })).losses.length;
+  const starving = interruption("2", 5000, 5900, { missing: 200 });
+  const judged = (...more: readonly Interruption[]) => judgeSound(record({ interruptions: [starving, ...more] }));
+  const losses = (...more: readonly Interruption[]) => judged(...more).losses.length;
+  expect([judged().isStarved, judgeSound(record({})).isStarved]).toEqual([true, false]);
   expect(losses(interruption("1", 60_000, 64_000))).toBe(0);
   expect(losses(interruption("1", 60_000, 66_000))).toBe(1);
   expect(losses(interruption("1", 60_000, 60_100, { isNewStream: true }))).toBe(1);
