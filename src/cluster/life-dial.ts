@@ -30,7 +30,7 @@ export type Dialled =
   /** No answer, or no way to there. */
   | { readonly kind: "silent"; readonly reason: string };
 
-export interface DialTarget {
+interface DialTarget {
   readonly host: string;
   readonly port: number;
   /** Of the machine. */
