@@ -1,7 +1,7 @@
 // Connects to the port by which a machine shows that its process runs (life-listener.ts), and finds out whom it has
 // reached. watched-process.ts draws conclusions from that. Main thread.
 
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { GREETING_LENGTH_MAX, greetingOf } from "./life-listener.ts";
 
 /** To connect, and to be greeted. */
@@ -30,7 +30,7 @@ export type Dialled =
   /** No answer, or no way to there. */
   | { readonly kind: "silent"; readonly reason: string };
 
-export interface DialTarget {
+interface DialTarget {
   readonly host: string;
   readonly port: number;
   /** Of the machine. */
@@ -46,9 +46,12 @@ export const dial: Dial = ({ host, port, id }) =>
     socket.unref();
     let kind: "silent" | "accepted" = "silent";
     let text = "";
+    let onEnd: ((how: "closed" | "lost") => void) | undefined;
     const fail = (reason: string, failedAs: "silent" | "accepted" | "refused" = kind): void => {
       clearTimeout(timer);
       socket.destroy();
+      // What is verified has been resolved before: only the first counts, here and there.
+      onEnd?.("lost");
       resolve({ kind: failedAs, reason });
     };
     const timer = setTimeout(() => fail("no answer"), DIAL_MS_MAX);
@@ -56,7 +59,10 @@ export const dial: Dial = ({ host, port, id }) =>
     socket.on("connect", () => {
       kind = "accepted";
     });
-    socket.on("end", () => fail("it closes connections"));
+    socket.on("end", () => {
+      onEnd?.("closed");
+      fail("it closes connections");
+    });
     socket.on("error", (error) => {
       const code = "code" in error ? String(error.code) : error.message;
       if (code === "ECONNREFUSED") fail(code, "refused");
@@ -64,7 +70,12 @@ export const dial: Dial = ({ host, port, id }) =>
       else if (code === "ECONNRESET") fail(code, "accepted");
       else fail(code);
     });
+    socket.on("close", () => fail("closed"));
     socket.on("data", (data) => {
+      if (onEnd !== undefined) {
+        fail("it says more than its id");
+        return;
+      }
       text += data.toString("latin1");
       if (!text.endsWith("\n") && text.length < GREETING_LENGTH_MAX) return;
       const { localAddress, localPort } = socket;
@@ -74,23 +85,10 @@ export const dial: Dial = ({ host, port, id }) =>
         return;
       }
       clearTimeout(timer);
-      socket.removeAllListeners();
-      resolve({ kind: "verified", line: lifelineOf(socket) });
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      const ended = new Promise<"closed" | "lost">((resolveEnd) => {
+        onEnd = resolveEnd;
+      });
+      resolve({ kind: "verified", line: { ended, close: () => fail("closed by this side") } });
     });
   });
-
-function lifelineOf(socket: Socket): Lifeline {
-  socket.setKeepAlive(true, KEEP_ALIVE_MS);
-  const ended = new Promise<"closed" | "lost">((resolve) => {
-    // The first one counts.
-    socket.on("end", () => resolve("closed"));
-    socket.on("error", () => resolve("lost"));
-    socket.on("close", () => resolve("lost"));
-    // It says nothing more.
-    socket.on("data", () => {
-      resolve("lost");
-      socket.destroy();
-    });
-  });
-  return { ended, close: () => socket.destroy() };
-}

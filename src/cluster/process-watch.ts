@@ -16,7 +16,7 @@ const WATCHED_MAX = 3;
 const TOLD_MAX = 100;
 
 /** What the membership knows of other machines, and is told of them. */
-export interface ProcessSight {
+interface ProcessSight {
   /** Undefined: nobody can connect to the machine. */
   readonly endpointOf: (id: string) => Endpoint | undefined;
   /** The process of the machine of that id is proven to have ended. */
