@@ -41,7 +41,7 @@ export function outcomeOf({ player, view, isHeard, told, hasSession }: Ending): 
   const words = `its client was told ${toldCount} times (${told.map(({ type }) => type).join(", ") || "nothing"})`;
   if (plays && toldCount === 0) {
     const [first] = told;
-    return first === undefined ? "plays" : { loss: `player ${guildId} plays, and its client got ${words}` };
+    return first === undefined ? "plays" : { loss: `player ${guildId} plays, and ${words}` };
   }
   if (!hasTrack && !isHeard && toldCount === 1) return "told";
   const state = plays
