@@ -69,6 +69,8 @@ export class ChaosBot {
     const bot = await ClusterBot.open(balancer, number, cast);
     balancer.all();
     await assemble(bot.bot, surroundings, cast);
+    // Those that come later are wrong.
+    for (const { guildId } of cast) await bot.bot.until(isStartOf(guildId), `the start of player ${guildId}`);
     const jukeboxes = jukeboxGuilds.map((guildId) => new Jukebox(guildId, surroundings));
     for (const jukebox of jukeboxes) await jukebox.begin(bot.bot);
     const guests = guestGuilds.map((guildId) => new Guest(guildId, surroundings, random));
@@ -163,4 +165,8 @@ export class ChaosBot {
     this.told.push(...news.filter(({ op, guildId = "" }) => op === "event" && this.#guildIds.has(guildId)));
     if (this.#hasSession) for (const part of [...this.jukeboxes, ...this.guests]) part.attend(bot);
   }
+}
+
+function isStartOf(guild: string): (message: NodeMessage) => boolean {
+  return ({ type, guildId }) => type === "TrackStartEvent" && guildId === guild;
 }

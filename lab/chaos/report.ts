@@ -36,6 +36,7 @@ export function chaosText(result: ChaosResult): string {
     `answers to PATCH: ${listOf(countsOf(result.answers.map(({ status }) => (status === 0 ? "none" : String(status)))))}`,
     `failed attempts to connect again: ${listOf(countsOf(result.failures))}`,
     `refused by Discord: ${listOf(countsOf(result.violations))}`,
+    ...(sound.isStarved ? ["this machine was starved: run it again without other programs for figures"] : []),
     `${result.packets} packets heard; the lab read them up to ${labDelayMs.p99.toFixed(0)} ms late ` +
       `(99 %), ${labDelayMs.max.toFixed(0)} ms at most`,
   ];

@@ -81,8 +81,10 @@ test("two streams of a guild at once are a loss, named with their machines", () 
 
 test("what Discord refuses is a loss, unless a machine that stands still causes it", () => {
   const violation = { guildId: "5", detail: "why" };
-  expect(refusedLosses([{ ...violation, kind: "silence-missing" }])).toEqual([]);
-  expect(refusedLosses([{ ...violation, kind: "rtp-lost" }])).toEqual(["guild 5: Discord refuses rtp-lost: why"]);
+  expect(refusedLosses([{ ...violation, kind: "silence-missing" }], false)).toEqual([]);
+  expect(refusedLosses([{ ...violation, kind: "speaking-missing" }], true)).toEqual([]);
+  expect(refusedLosses([{ ...violation, kind: "speaking-missing" }], false)).toHaveLength(1);
+  expect(refusedLosses([{ ...violation, kind: "rtp-lost" }], true)).toEqual(["guild 5: Discord refuses rtp-lost: why"]);
 });
 
 test("a machine that is a gateway only and sends is a loss", () => {
