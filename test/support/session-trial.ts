@@ -224,7 +224,8 @@ export class SessionTrial {
       this.#fault(`${sessionId} is lost`);
       return;
     }
-    for (const [guildId, possible] of players) {
+    for (const [guildId, versions] of players) {
+      const possible = versions.map(({ volume }) => volume);
       const found = this.#running.flatMap(({ machine }) => machine.sessions.get(sessionId)?.players.get(guildId) ?? []);
       if (found.length > 1) this.#fault(`${sessionId} ${guildId} is at ${found.length} machines`);
       const volume = found[0]?.snapshot().volume;

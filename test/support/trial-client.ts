@@ -23,8 +23,14 @@ interface Connection {
   readCount: number;
 }
 
-/** What may be stored of a player: its volume; undefined: there is none. */
-type Possible = (number | undefined)[];
+/** What may be stored of a player. */
+interface Version {
+  /** Undefined: there is no player. */
+  readonly volume: number | undefined;
+}
+
+/** In the order in which they were asked for. */
+type Possible = Version[];
 
 /** What was asked for, and carried out. */
 interface Asked {
@@ -130,7 +136,7 @@ export class TrialClient {
   }
 
   async update(guildId: string, volume: number): Promise<void> {
-    const possible = this.players.get(guildId) ?? [undefined];
+    const possible = this.players.get(guildId) ?? [{ volume: undefined }];
     await this.#change(guildId, possible, { kind: "update", volume });
   }
 
@@ -145,11 +151,11 @@ export class TrialClient {
     this.#changing.add(guildId);
     await this.#ask(async ({ machine, session }) => {
       this.players.set(guildId, possible);
-      const volume = change.kind === "update" ? change.volume : undefined;
+      const version = { volume: change.kind === "update" ? change.volume : undefined };
       // It may be carried out whatever becomes of the answer.
-      possible.push(volume);
+      possible.push(version);
       const { isStored } = await machine.ask(session.id, guildId, change);
-      return { isStored, onAnswer: () => this.#answered(possible, volume) };
+      return { isStored, onAnswer: () => this.#answered(possible, version) };
     }).finally(() => this.#changing.delete(guildId));
   }
 
@@ -240,8 +246,8 @@ export class TrialClient {
     else this.#unstored.push({ process, lives, onAnswer });
   }
 
-  #answered(possible: Possible, value: number | undefined): void {
-    const index = possible.indexOf(value, value === undefined && possible.length > 1 ? 1 : 0);
+  #answered(possible: Possible, version: Version): void {
+    const index = possible.indexOf(version);
     if (index > 0) possible.splice(0, index);
   }
 
