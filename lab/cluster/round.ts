@@ -35,7 +35,7 @@ export interface Round {
   readonly resumedMs: readonly number[];
   /** Attempts to connect that failed before that, by reason. */
   readonly failures: readonly string[];
-  /** The longest silence of each playing player of the machine, and of those of other machines. */
+  /** The longest silence of each playing player of its sessions or on the machine, and of those of other machines. */
   readonly gapsMs: readonly number[];
   readonly gapsElsewhereMs: readonly number[];
   /** How far positions are from where they would be without the round; above 0: ahead. Reported, and heard. */
@@ -84,6 +84,8 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
   const before = await viewsOf(bots);
   const eventsBefore = new Map(bots.map((bot) => [bot.bot, eventsOf(bot)]));
   const joinsBefore = joinsOf(surroundings, castThere);
+  const castElsewhere = staying.flatMap((bot) => bot.cast.filter(({ rate }) => rate > 0));
+  const joinsElsewhereBefore = joinsOf(surroundings, castElsewhere);
   surroundings.discord.clearOverlaps();
   for (const { guildId } of cast) surroundings.earOf(guildId).listenAgain();
 
@@ -119,7 +121,10 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
   const wokenPackets = wokenMs === undefined ? 0 : overlaps.reduce((sum, { packets }) => sum + packets, 0);
   if (wokenPackets > WOKEN_PACKETS_MAX)
     losses.push(`the woken machine sent ${wokenPackets} packets for players that another one had begun`);
-  const gapsElsewhereMs = staying.flatMap((bot) => bot.cast.filter(({ rate }) => rate > 0).map(gapOf));
+  // Players of sessions elsewhere that were on this machine join again; nobody else does.
+  const elsewhereJoins = joinsOf(surroundings, castElsewhere);
+  const stayed = castElsewhere.filter((_, index) => elsewhereJoins[index] === joinsElsewhereBefore[index]);
+  const gapsElsewhereMs = stayed.map(gapOf);
   const interrupted = gapsElsewhereMs.filter((gapMs) => gapMs > ELSEWHERE_MS_MAX);
   if (interrupted.length > 0)
     losses.push(`${interrupted.length} players of other machines were interrupted: ${interrupted.map(Math.round)} ms`);
@@ -130,7 +135,7 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
     players: castThere.length,
     resumedMs: returns.flatMap(({ isResumed, readyMs }) => (isResumed ? [readyMs - endedMs] : [])),
     failures: returns.flatMap(({ failures }) => failures),
-    gapsMs: playing.map(gapOf),
+    gapsMs: [...playing, ...castElsewhere.filter((player) => !stayed.includes(player))].map(gapOf),
     gapsElsewhereMs,
     positionErrorsMs: positions.errorsMs,
     heardErrorsMs: heardErrors({ before, cast: playing, surroundings, packetOf: (ear) => ear.afterGap }),
