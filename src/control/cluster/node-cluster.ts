@@ -124,7 +124,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     });
     this.#directory = directory;
     const parts = { ...options, bucket, store, link, membership, directory };
-    this.#calls = new MachineCalls({ link, membership });
+    this.#calls = new MachineCalls({ link, membership, clock: options.clock });
     this.#remotes = new RemoteSessions(parts);
     const chooser = new MachineChooser({ membership, clock: options.clock });
     this.#places = new PlayerPlaces({
