@@ -61,8 +61,8 @@ export interface RoundGround {
 }
 
 const PAUSE_MS = 15_000;
-/** Nobody joins voice for the players of a dead machine earlier. */
-const LEASE_MS = DEAD_MS - RENEW_MS;
+/** Nobody joins voice for the players of a machine earlier that has ended so; its calls find nobody for 600 ms. */
+const NOTICED_MS: Readonly<Record<MachineEnd, number>> = { kill: 600, pause: DEAD_MS - RENEW_MS, term: 0 };
 /** Longer than a player takes to be interrupted once more, should its session move again. */
 const SETTLE_MS = 2000;
 const RECENT_MS = 300;
@@ -103,7 +103,7 @@ export async function runRound(ground: RoundGround, machine: Machine): Promise<R
   const playing = castThere.filter(({ rate }) => rate > 0);
   // Also of players elsewhere: on a busy machine each loses some frames, and is behind by those.
   const lateMs = (player: CastPlayer): number =>
-    Math.max(0, silenceOf(player) - (end !== "term" && castThere.includes(player) ? LEASE_MS : 0));
+    Math.max(0, silenceOf(player) - (castThere.includes(player) ? NOTICED_MS[end] : 0));
   const joiningMs = new Map(cast.map((player) => [player.guildId, lateMs(player)]));
   const positions = positionErrors({ before, after, cast, joiningMs });
   losses.push(...positions.losses);

@@ -8,7 +8,7 @@ import { pause } from "../lib/pause.ts";
 import type { AwayProof } from "./away-proof.ts";
 import type { Bucket, BucketChange, BucketEntry, BucketGuard } from "./bucket.ts";
 import { ANSWER_MS_MAX, RENEW_MS, RETRY_MS } from "./lease-times.ts";
-import type { Machine, MachineLoad } from "./machine.ts";
+import type { Endpoint, Machine, MachineLoad } from "./machine.ts";
 import { lifeKey, machineKey, readMachineRecord, writeMachineRecord } from "./machine-record.ts";
 
 /** Attempts whose fate is still of interest; older ones would give no lease any more. */
@@ -21,6 +21,8 @@ interface LeaseOptions {
   readonly machine: Machine;
   /** Asked with each attempt; undefined: nothing is said of it. */
   readonly readLoad: () => MachineLoad | undefined;
+  /** Asked with each attempt; undefined: nobody can connect to it. */
+  readonly readEndpoint: () => Endpoint | undefined;
   /** Ids that this machine has had: their records are removed with the making of the new ones. */
   readonly formerIds: readonly string[];
   readonly bucket: Pick<Bucket, "write" | "get">;
@@ -189,11 +191,12 @@ export class Lease {
     changesWith: (value: string) => readonly BucketChange[],
     guard?: BucketGuard,
   ): Promise<readonly number[]> {
-    const { bucket, clock, readLoad } = this.#options;
+    const { bucket, clock, readLoad, readEndpoint } = this.#options;
     const beat = ++this.#beat;
     this.#sentMs.set(beat, clock.now());
     this.#sentMs.delete(beat - ATTEMPTS_MAX);
-    const changes = changesWith(writeMachineRecord({ machine: this.machine, beat, load: readLoad() }));
+    const record = { machine: this.machine, beat, load: readLoad(), endpoint: readEndpoint() };
+    const changes = changesWith(writeMachineRecord(record));
     try {
       const revisions = await bucket.write(changes, { guard, timeoutMs: ANSWER_MS_MAX });
       this.#failure = undefined;

@@ -1,13 +1,16 @@
 // The records of a machine in the bucket: `machine/<id>`, which it renews, and `life/<id>`, without which nothing that it
 // writes counts. Main thread.
 
+import { isIP } from "node:net";
 import { MACHINE_ROLES, type MachineRole } from "../config/cluster-settings.ts";
-import type { Machine, MachineLoad } from "./machine.ts";
+import type { Endpoint, Machine, MachineLoad } from "./machine.ts";
 
 const VALUE_LENGTH_MAX = 4096;
 const TEXT_LENGTH_MAX = 200;
 const REGIONS_MAX = 32;
 const SHARE_MAX = 1000;
+const HOSTS_MAX = 4;
+const PORT_MAX = 65_535;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** What `machine/<id>` holds. */
@@ -17,6 +20,8 @@ export interface MachineRecord {
   readonly beat: number;
   /** At that beat; undefined: it does not say. */
   readonly load: MachineLoad | undefined;
+  /** Undefined: nobody can connect to it. */
+  readonly endpoint?: Endpoint | undefined;
 }
 
 /** Matches the keys of all machines. */
@@ -36,8 +41,8 @@ export function machineIdOf(key: string): string | undefined {
   return kind === "machine" && rest.length === 0 && ID.test(id) ? id : undefined;
 }
 
-export function writeMachineRecord({ machine, beat, load }: MachineRecord): string {
-  return JSON.stringify({ ...machine, beat, load });
+export function writeMachineRecord({ machine, beat, load, endpoint }: MachineRecord): string {
+  return JSON.stringify({ ...machine, beat, load, endpoint });
 }
 
 /**
@@ -57,7 +62,7 @@ export function readMachineRecord(id: string, value: string): MachineRecord | un
   const { name, version, contract, beat } = read;
   if (read.id !== id || !isText(name) || !isText(version) || !isCount(contract) || !isCount(beat)) return undefined;
   const machine = { id, name, roles: readRoles(read.roles), regions: readRegions(read.regions), version, contract };
-  return { machine, beat, load: readLoad(read.load) };
+  return { machine, beat, load: readLoad(read.load), endpoint: readEndpoint(read.endpoint) };
 }
 
 /** A machine that says nothing of it is for everything. */
@@ -75,6 +80,13 @@ function readLoad(value: unknown): MachineLoad | undefined {
   const { players, load, loadPerPlayer, hasCapacity, isDraining } = value;
   if (!isCount(players) || !isShare(load) || !isShare(loadPerPlayer)) return undefined;
   return { players, load, loadPerPlayer, hasCapacity: hasCapacity === true, isDraining: isDraining === true };
+}
+
+function readEndpoint(value: unknown): Endpoint | undefined {
+  if (!isRecord(value) || !Array.isArray(value.hosts)) return undefined;
+  const { port } = value;
+  const hosts = value.hosts.filter((host): host is string => isText(host) && isIP(host) !== 0).slice(0, HOSTS_MAX);
+  return isCount(port) && port > 0 && port <= PORT_MAX && hosts.length > 0 ? { hosts, port } : undefined;
 }
 
 function isRecord(value: unknown): value is Partial<Record<string, unknown>> {

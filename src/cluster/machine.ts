@@ -22,6 +22,13 @@ export interface Machine {
   readonly contract: number;
 }
 
+/** Where other machines connect to a machine, to notice when its process ends. */
+export interface Endpoint {
+  /** IP addresses, the likeliest first. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+}
+
 /** How busy a machine is, as it says with each renewal of its record. */
 export interface MachineLoad {
   /** Of whatever session, playing or not. */

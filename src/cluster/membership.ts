@@ -12,7 +12,9 @@ import { Lease, type LostReason } from "./lease.ts";
 import { DEAD_MS, LEASE_MS, RENEW_MS } from "./lease-times.ts";
 import type { Machine, MachineLoad } from "./machine.ts";
 import type { LinkStatus, MachineLink } from "./machine-link.ts";
+import { NatsTime } from "./nats-time.ts";
 import { OtherMachines } from "./other-machines.ts";
+import type { ProcessWatch, WatchProcesses } from "./process-watch.ts";
 
 const ID_BYTES = 10;
 /** Longest that leaving takes. */
@@ -46,6 +48,8 @@ export interface MembershipOptions {
   readonly readLoad?: (() => MachineLoad | undefined) | undefined;
   /** Ids of processes of this machine that have certainly ended: their sessions are taken over at once. Default: none. */
   readonly formerIds?: readonly string[] | undefined;
+  /** Notices when processes of other machines end. Default: only their leases say that they are dead. */
+  readonly watchProcesses?: WatchProcesses | undefined;
   readonly clock: Clock;
   /** Added to the clock, gives the clock that all threads share. Default: 0. */
   readonly sharedOffsetMs?: number;
@@ -66,9 +70,12 @@ export interface MembershipOptions {
 export class Membership {
   /** The end of the lease, for the pacer. */
   readonly leaseEnd = new LeaseEnd();
+  /** The time by which calls between machines say when they were sent. */
+  readonly natsTime: NatsTime;
   readonly #options: MembershipOptions;
   readonly #proof: AwayProof;
   readonly #others: OtherMachines;
+  readonly #processes: ProcessWatch | undefined;
   #lease: Lease | undefined;
   #formerIds: readonly string[] = [];
   #lost: { readonly reason: string; readonly sinceEpochMs: number } | undefined;
@@ -80,17 +87,26 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    const { bucket, link, clock, logger, onMachines, formerIds = [] } = options;
+    const { bucket, link, clock, logger, onMachines, watchProcesses, formerIds = [] } = options;
     this.#formerIds = formerIds.slice(-FORMER_IDS_MAX);
     this.#proof = new AwayProof({ link, clock, onLonger: () => this.#lease?.onLonger() });
+    this.natsTime = new NatsTime(clock);
     this.#others = new OtherMachines({
+      natsTime: this.natsTime,
       bucket,
       link,
       clock,
       logger,
       lease: () => this.#lease,
-      onChanged: onMachines,
+      onChanged: () => {
+        this.#processes?.update(this.#others.list);
+        onMachines();
+      },
       onRenewed: (machine) => this.#onRenewed(machine),
+    });
+    this.#processes = watchProcesses?.({
+      endpointOf: (id) => this.#others.endpointOf(id),
+      onEnded: (id) => this.#others.onEnded(id),
     });
   }
 
@@ -101,6 +117,7 @@ export class Membership {
     this.#unlisten = link.onStatus((status) => this.#onLinkStatus(status));
     this.#proof.renewed(clock.now());
     this.#others.start();
+    this.#processes?.start();
     this.#join();
   }
 
@@ -204,6 +221,8 @@ export class Membership {
     this.#proof.stop();
     this.#others.stop();
     await Promise.race([lease?.release(clock.now() + LEAVE_MS_MAX), pause(clock, LEAVE_MS_MAX)]);
+    // Its lease is over: others may take the end of their connections for the end of the process.
+    this.#processes?.close();
   }
 
   #join(): void {
@@ -212,6 +231,7 @@ export class Membership {
     const lease = new Lease({
       machine: { id, ...self },
       readLoad: () => this.#options.readLoad?.(),
+      readEndpoint: () => this.#processes?.endpoint,
       formerIds: this.#formerIds,
       bucket,
       proof: this.#proof,
@@ -221,6 +241,8 @@ export class Membership {
       onHeld: () => {
         this.#formerIds = [];
         this.#lost = undefined;
+        this.#processes?.setId(id);
+        this.#processes?.update(this.#others.list);
         logger.info("cluster: joined", { id, name: self.name });
         onJoined(id);
       },
@@ -237,6 +259,7 @@ export class Membership {
     this.#lease = undefined;
     this.#formerIds = [...this.#formerIds, id].slice(-FORMER_IDS_MAX);
     this.#others.disown(id);
+    this.#processes?.setId(undefined);
     if (lease.hasBeenHeld) {
       this.#lostCount++;
       this.#lost = { reason: LOST_REASONS[reason], sinceEpochMs: clock.epochMs() };

@@ -192,7 +192,7 @@ export class ConnectionLoop {
     if (this.#live === undefined) this.#options.logger.info("connected to the cluster's NATS server", { server });
     this.#told.clear();
     if (this.#live?.nats !== bucket.nats || this.#live.madeAt !== bucket.madeAt) this.#setLive(bucket);
-    this.#setStatus({ kind: "connected", server });
+    this.#setStatus({ kind: "connected", server, seenAs: bucket.nats.info?.client_ip });
   }
 
   /** A bucket that was ready, and has no leader for a while, is no reason to give the connection up. */

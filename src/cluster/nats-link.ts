@@ -11,9 +11,10 @@ import type { Logger } from "../log/log.ts";
 import { SEAL_BYTES, type Sealing } from "../state/sealing.ts";
 import { CALL_ID_BYTES, cutIntoParts, PartCollector, TEXT_SIZE_MAX_BYTES } from "./call-parts.ts";
 import { awayError, type LiveBucket } from "./live-nats.ts";
-import type { CallHandler, LinkStatus, MachineLink } from "./machine-link.ts";
+import { type CallHandler, type LinkStatus, lateError, type MachineLink } from "./machine-link.ts";
 import type { ConnectionLoop } from "./nats-connection.ts";
 import type { NatsServers } from "./nats-servers.ts";
+import type { NatsTime } from "./nats-time.ts";
 import { isQuorumRefused } from "./quorum-evidence.ts";
 import { ReplayWindow } from "./replay-window.ts";
 
@@ -64,6 +65,7 @@ export class NatsLink implements MachineLink {
   /** Under which others know the calls of this process, and how many there were. */
   readonly #sender: string;
   #number = 0;
+  #time: Pick<NatsTime, "epochMs" | "isLate"> | undefined;
   #live: LiveBucket | undefined;
   #inbox = "";
   #handledCount = 0;
@@ -116,7 +118,7 @@ export class NatsLink implements MachineLink {
         try {
           const sealed = sealing.seal(
             requestContext(subject, id),
-            JSON.stringify([this.#sender, ++this.#number, from, request]),
+            JSON.stringify([this.#sender, ++this.#number, from, request, this.#time?.epochMs]),
           );
           this.#send(live, subject, callId, sealed, `${this.#inbox}.${id}`);
         } catch (error) {
@@ -152,6 +154,10 @@ export class NatsLink implements MachineLink {
       served.subscription?.unsubscribe();
       served.subscription = undefined;
     };
+  }
+
+  timeCalls(time: Pick<NatsTime, "epochMs" | "isLate">): void {
+    this.#time = time;
   }
 
   async isQuorumRefused(): Promise<boolean> {
@@ -227,9 +233,11 @@ export class NatsLink implements MachineLink {
     const text = sealing.open(requestContext(subject, id), whole.sealed);
     // Not from a machine of this cluster.
     if (text === undefined) return;
-    const [sender, number, from, request] = JSON.parse(text) as [string, number, string, string];
+    const [sender, number, from, request, sentMs] = JSON.parse(text) as [string, number, string, string, number?];
     if (!this.#replays.takes(sender, number)) return;
-    const answer = await this.#handled(served, request, from);
+    // One that does not know the time says null.
+    const isLate = typeof sentMs === "number" && this.#time?.isLate(sentMs) === true;
+    const answer = isLate ? { error: toWireError(lateError()) } : await this.#handled(served, request, from);
     // The caller hears of the loss by itself.
     if (live.signal.aborted) return;
     const send = (said: Answer): void => {

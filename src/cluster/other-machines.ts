@@ -1,5 +1,6 @@
-// Observes the records of all machines, and declares those dead that have not changed for long. Which machines it may
-// declare dead, and when, is explained in lease-times.ts. Main thread.
+// Observes the records of all machines, and declares those dead that have not changed for long, or whose process is proven
+// to have ended. Which machines it may declare dead, and when, is explained in lease-times.ts and watched-process.ts. Main
+// thread.
 
 import { NodeError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
@@ -8,7 +9,7 @@ import type { Logger } from "../log/log.ts";
 import type { Bucket, BucketEntry } from "./bucket.ts";
 import type { Lease } from "./lease.ts";
 import { ANSWER_MS_MAX, DEAD_MS, GAP_MS_MAX, SILENT_MS } from "./lease-times.ts";
-import type { Machine, MachineLoad } from "./machine.ts";
+import type { Endpoint, Machine, MachineLoad } from "./machine.ts";
 import type { MachineLink } from "./machine-link.ts";
 import {
   lifeKey,
@@ -18,6 +19,7 @@ import {
   machineKey,
   readMachineRecord,
 } from "./machine-record.ts";
+import type { NatsTime } from "./nats-time.ts";
 
 /** A renewal that comes back within this time shows how the clocks differ. */
 const QUICK_MS = 500;
@@ -30,12 +32,16 @@ const CHECK_MS = 500;
 const DECLARATIONS_MAX = 10;
 /** From one try to declare a machine dead to the next. */
 const TRY_MS = 2000;
+/** One may be on its way when the process of its machine ends. */
+const LATE_RENEWALS_MAX = 1;
 
 interface Seen {
   /** Undefined: its record cannot be read. It is alive, and not listed. */
   readonly machine: Machine | undefined;
   /** Undefined: it does not say. */
   readonly load: MachineLoad | undefined;
+  /** Undefined: nobody can connect to it. */
+  readonly endpoint: Endpoint | undefined;
   readonly revision: number;
   /** When this revision was seen first; on the monotonic clock. */
   readonly changedMs: number;
@@ -44,6 +50,8 @@ interface Seen {
 interface OtherMachinesOptions {
   readonly bucket: Pick<Bucket, "write" | "get" | "watch">;
   readonly link: Pick<MachineLink, "status">;
+  /** Told what renewals of this machine say of it. */
+  readonly natsTime: Pick<NatsTime, "measured">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** That of this machine, held or not; undefined while it has none. */
@@ -59,6 +67,8 @@ export class OtherMachines {
   readonly #options: OtherMachinesOptions;
   readonly #seen = new Map<string, Seen>();
   readonly #triedMs = new BoundedMap<string, number>(MACHINES_MAX);
+  /** Machines whose process is proven to have ended: the renewals seen since. All are in `#seen`. */
+  readonly #ended = new Map<string, number>();
   /** Removed, or ids that this machine has had. */
   readonly #gone = new BoundedMap<string, "removed" | "former">(IDS_MAX);
   /** Ids that were never seen: when they were asked about first. */
@@ -113,6 +123,18 @@ export class OtherMachines {
     return this.#seen.get(id)?.load;
   }
 
+  /** Where other machines can connect to it, as it says with each renewal. */
+  endpointOf(id: string): Endpoint | undefined {
+    return this.#seen.get(id)?.endpoint;
+  }
+
+  /** The process of that machine is proven to have ended: it is declared dead without waiting. */
+  onEnded(id: string): void {
+    if (!this.#seen.has(id)) return;
+    this.#ended.set(id, 0);
+    this.#check();
+  }
+
   /** See `Membership.isAlive`; not for the id of this machine. */
   isAlive(id: string): boolean {
     if (this.#seen.has(id)) return true;
@@ -133,6 +155,7 @@ export class OtherMachines {
   /** It was the id of this machine, which does nothing under it any more. */
   disown(id: string): void {
     this.#seen.delete(id);
+    this.#ended.delete(id);
     this.#gone.set(id, "former");
   }
 
@@ -175,7 +198,8 @@ export class OtherMachines {
 
   /** What takes long to come back says little about the clocks. */
   #onStored(sentMs: number, storedEpochMs: number): void {
-    const { clock, logger } = this.#options;
+    const { clock, logger, natsTime } = this.#options;
+    natsTime.measured(sentMs, storedEpochMs);
     const tookMs = clock.now() - sentMs;
     if (tookMs > QUICK_MS && this.#clockOffsetMs !== undefined) return;
     this.#clockOffsetMs = Math.round(storedEpochMs - (clock.epochMs() - tookMs / 2));
@@ -186,7 +210,7 @@ export class OtherMachines {
   }
 
   #put(id: string, record: MachineRecord | undefined, revision: number): void {
-    const { machine, load } = record ?? {};
+    const { machine, load, endpoint } = record ?? {};
     const before = this.#seen.get(id);
     if (before !== undefined && revision <= before.revision) return;
     if (before === undefined && this.#seen.size >= MACHINES_MAX) {
@@ -195,12 +219,25 @@ export class OtherMachines {
       this.#isOverfull = true;
       return;
     }
-    this.#seen.set(id, { machine, load, revision, changedMs: this.#options.clock.now() });
+    this.#seen.set(id, { machine, load, endpoint, revision, changedMs: this.#options.clock.now() });
+    this.#onLateRenewal(id, machine);
     if (machine !== undefined && before !== undefined) this.#options.onRenewed(machine);
     if (before === undefined && this.#isCaughtUp) this.#options.onChanged();
   }
 
+  /** A machine that goes on with its renewals may live, whatever spoke against it: then only its lease decides. */
+  #onLateRenewal(id: string, machine: Machine | undefined): void {
+    const before = this.#ended.get(id);
+    if (before === undefined) return;
+    this.#ended.set(id, before + 1);
+    if (before < LATE_RENEWALS_MAX) return;
+    this.#ended.delete(id);
+    const message = "cluster: renewals of a machine whose process seemed to have ended: only its lease decides";
+    this.#options.logger.warn(message, { id, name: machine?.name });
+  }
+
   #remove(id: string): void {
+    this.#ended.delete(id);
     this.#gone.set(id, "removed");
     if (this.#seen.delete(id) && this.#isCaughtUp) this.#options.onChanged();
   }
@@ -222,8 +259,12 @@ export class OtherMachines {
 
   #check(): void {
     const nowMs = this.#options.clock.now();
-    const isDue = (id: string): boolean => nowMs - (this.#triedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= TRY_MS;
-    const due = [...this.#seen].filter(([id, { changedMs }]) => this.#hasWaited(changedMs, nowMs) && isDue(id));
+    const isDue = (id: string): boolean => {
+      const everyMs = this.#ended.has(id) ? ANSWER_MS_MAX : TRY_MS;
+      return nowMs - (this.#triedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= everyMs;
+    };
+    const isDead = (id: string, changedMs: number): boolean => this.#ended.has(id) || this.#hasWaited(changedMs, nowMs);
+    const due = [...this.#seen].filter(([id, { changedMs }]) => isDead(id, changedMs) && isDue(id));
     for (const [id, seen] of due.slice(0, DECLARATIONS_MAX)) {
       this.#triedMs.set(id, nowMs);
       void this.#declareDead(id, seen);
@@ -245,9 +286,12 @@ export class OtherMachines {
       { key: machineKey(id), value: undefined, expected: revision },
       { key: lifeKey(id), value: undefined },
     ];
+    const why = this.#ended.has(id)
+      ? "the process of a machine has ended: it"
+      : "a machine has not renewed its lease and";
     try {
       await bucket.write(changes, { guard, timeoutMs: ANSWER_MS_MAX });
-      logger.warn("cluster: a machine has not renewed its lease and is declared dead", { id, name: machine?.name });
+      logger.warn(`cluster: ${why} is declared dead`, { id, name: machine?.name });
       this.#remove(id);
     } catch (error) {
       const code = error instanceof NodeError ? error.code : undefined;

@@ -19,6 +19,7 @@ import { pause } from "../../src/lib/pause.ts";
 import { type Random, systemRandom } from "../../src/lib/random.ts";
 import { createLogger } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
+import type { FakeProcess } from "./fake-processes.ts";
 import { FakeSessionPlayer } from "./fake-session-player.ts";
 import { FakeSocket } from "./fake-socket.ts";
 import { type MemoryBucket, MemoryNats } from "./memory-bucket.ts";
@@ -83,6 +84,8 @@ interface MachineOptions {
   readonly choose?: (machineIds: readonly string[]) => string | undefined;
   /** How long its next player takes to end. Default: no time. */
   readonly goodbyeMs?: () => number;
+  /** By which others watch it. Default: none; its lease alone shows that it is alive. */
+  readonly process?: FakeProcess;
 }
 
 /** A machine with sessions and fake players, in a cluster in memory. */
@@ -104,12 +107,14 @@ export class TestMachine {
   /** What it says of itself. */
   load: MachineLoad = { players: 0, load: 0, loadPerPlayer: 0.01, hasCapacity: true, isDraining: false };
   readonly #world: ClusterWorld;
+  readonly #process: FakeProcess | undefined;
 
   constructor(world: ClusterWorld, name: string, options: MachineOptions = {}) {
     const { aheadMs = 0, formerLife, random = systemRandom, roles = MACHINE_ROLES } = options;
     const clock = wrongBy(aheadMs, options.clock ?? world.clock);
     const bucket = world.nats.connect(clock);
     this.#world = world;
+    this.#process = options.process;
     this.name = name;
     this.bucket = bucket;
     const logger = createLogger((level, message, fields) => {
@@ -123,6 +128,7 @@ export class TestMachine {
       membership: new Membership({
         ...{ bucket, link, clock, logger, random },
         formerIds: formerLife?.ids,
+        watchProcesses: options.process?.watch({ link, clock, random }),
         self: { name, roles, regions: [], version: "1", contract: CONTRACT_VERSION },
         readLoad: () => opened.handlers?.readLoad(),
         onJoined: (id) => opened.handlers?.onJoined(id),
@@ -135,6 +141,7 @@ export class TestMachine {
       formerLife: formerLife ?? { remember: () => undefined, close: async () => undefined },
       handlers: undefined,
     };
+    link.timeCalls(opened.membership.natsTime);
     const store = new ClusterStore({ bucket, membership: opened.membership, clock });
     this.opened = opened;
     this.state = new NodeState({
@@ -272,6 +279,7 @@ export class TestMachine {
     this.bucket.cut();
     const { handlers } = this.#world.links;
     for (const key of handlers.keys()) if (key.startsWith(this.id)) handlers.delete(key);
+    this.#process?.end();
   }
 }
 

@@ -8,7 +8,9 @@ import { Membership } from "../../src/cluster/membership.ts";
 import { MACHINE_ROLES } from "../../src/config/cluster-settings.ts";
 import { createLogger } from "../../src/log/log.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { type FakeProcess, FakeProcesses } from "./fake-processes.ts";
 import { type MemoryBucket, MemoryNats } from "./memory-bucket.ts";
+import { MemoryLinks } from "./memory-links.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { untilSettled } from "./until-settled.ts";
 
@@ -20,6 +22,8 @@ export interface BenchMachine {
   readonly membership: Membership;
   readonly bucket: MemoryBucket;
   readonly clock: PausableClock;
+  /** Unless the others watch it, its lease alone shows that it is alive. */
+  readonly process: FakeProcess;
   /** Its ids. */
   readonly joined: string[];
   /** What was begun under its current id may be sent now, as its pacer finds. */
@@ -36,18 +40,29 @@ interface MachineOptions {
   readonly contract?: number;
   readonly isStarted?: boolean;
   readonly load?: MachineLoad;
+  /** It watches the processes of others, and they its. Default: false. */
+  readonly isWatching?: boolean;
 }
 
 export class MembershipBench {
   readonly clock = new FakeClock();
   readonly nats = new MemoryNats(this.clock);
+  readonly links = new MemoryLinks();
+  readonly #processes = new FakeProcesses();
   #seed = 0;
 
-  create(name: string, { contract = 1, isStarted = true, load }: MachineOptions = {}): BenchMachine {
+  create(
+    name: string,
+    { contract = 1, isStarted = true, load, isWatching = false }: MachineOptions = {},
+  ): BenchMachine {
     const clock = new PausableClock(this.clock);
     const bucket = this.nats.connect(clock);
     const random = seededRandom(++this.#seed);
     const warnings: string[] = [];
+    const process = this.#processes.create();
+    const logger = createLogger((level, message, fields) => {
+      if (level !== "info") warnings.push(`${message} ${JSON.stringify(fields)}`);
+    });
     const membership = new Membership({
       bucket,
       link: bucket,
@@ -59,9 +74,8 @@ export class MembershipBench {
         uint32: () => random() * 2 ** 32,
         unit: random,
       },
-      logger: createLogger((level, message, fields) => {
-        if (level === "warn") warnings.push(`${message} ${JSON.stringify(fields)}`);
-      }),
+      logger,
+      watchProcesses: isWatching ? process.watch({ link: this.links.of(bucket), clock, logger }) : undefined,
       sharedOffsetMs: SHARED_OFFSET_MS,
       onJoined: (id) => {
         machine.joined.push(id);
@@ -78,11 +92,20 @@ export class MembershipBench {
     });
     const maySend = (): boolean => false;
     const machine: BenchMachine = {
-      ...{ membership, bucket, clock, maySend, load, warnings },
+      ...{ membership, bucket, clock, process, maySend, load, warnings },
       ...{ joined: [], lost: [], machinesCount: 0 },
     };
     if (isStarted) membership.start();
     return machine;
+  }
+
+  /** Its process ends: it says nothing more, its connections are closed, and NATS knows nobody of its id. */
+  kill(machine: BenchMachine): void {
+    const { handlers } = this.links;
+    for (const key of handlers.keys()) if (key.startsWith(`${idOf(machine)} `)) handlers.delete(key);
+    machine.clock.kill();
+    machine.bucket.cut();
+    machine.process.end();
   }
 
   async pass(durationMs: number): Promise<void> {

@@ -1,14 +1,18 @@
 // The calls between machines of a test, without NATS: each machine has a link of its bucket, and what it serves is called
 // by the others, as far as both reach NATS. Calls take as long as what they ask of the bucket.
 
-import type { CallHandler, LinkStatus, MachineLink } from "../../src/cluster/machine-link.ts";
+import { type CallHandler, type LinkStatus, lateError, type MachineLink } from "../../src/cluster/machine-link.ts";
+import type { NatsTime } from "../../src/cluster/nats-time.ts";
 import { NodeError } from "../../src/errors.ts";
 import type { MemoryBucket } from "./memory-bucket.ts";
 
 interface Served {
   readonly handler: CallHandler;
   readonly bucket: MemoryBucket;
+  readonly time: () => Time | undefined;
 }
+
+type Time = Pick<NatsTime, "epochMs" | "isLate">;
 
 /** What all machines serve, by machine and kind. */
 export class MemoryLinks {
@@ -18,21 +22,26 @@ export class MemoryLinks {
   of(bucket: MemoryBucket): MachineLink {
     const { handlers } = this;
     const servedIds: string[] = [];
+    let time: Time | undefined;
     return {
       get status(): LinkStatus {
         return bucket.status;
       },
       onStatus: (listener) => bucket.onStatus(listener),
+      timeCalls: (given) => {
+        time = given;
+      },
       isQuorumRefused: () => bucket.isQuorumRefused(),
       call: async (machineId, kind, request, { timeoutMs }) => {
         if (bucket.status.kind === "disconnected") throw new NodeError("cluster-away", bucket.status.reason);
         const served = handlers.get(`${machineId} ${kind}`);
         if (served === undefined) throw new NodeError("machine-gone", "nobody listens there");
         const isServed = (): boolean => handlers.get(`${machineId} ${kind}`)?.bucket === served.bucket;
-        return await answerOf({ asking: bucket, served, isServed, request, from: servedIds.at(-1) ?? "", timeoutMs });
+        const from = servedIds.at(-1) ?? "";
+        return await answerOf({ asking: bucket, served, isServed, request, from, sentMs: time?.epochMs, timeoutMs });
       },
       serve: (machineId, kind, handler) => {
-        handlers.set(`${machineId} ${kind}`, { handler, bucket });
+        handlers.set(`${machineId} ${kind}`, { handler, bucket, time: () => time });
         servedIds.push(machineId);
         return () => {
           handlers.delete(`${machineId} ${kind}`);
@@ -52,10 +61,11 @@ interface Call {
   readonly isServed: () => boolean;
   readonly request: string;
   readonly from: string;
+  readonly sentMs: number | undefined;
   readonly timeoutMs: number;
 }
 
-async function answerOf({ asking, served, isServed, request, from, timeoutMs }: Call): Promise<string> {
+async function answerOf({ asking, served, isServed, request, from, sentMs, timeoutMs }: Call): Promise<string> {
   return await new Promise((resolve, reject) => {
     const timer = asking.clock.after(timeoutMs, () => reject(new NodeError("cluster-away", "no answer")));
     const settle = (end: () => void): void => {
@@ -67,7 +77,9 @@ async function answerOf({ asking, served, isServed, request, from, timeoutMs }: 
     asking.say(() =>
       served.bucket.hear(() => {
         if (!isServed()) return;
-        served.handler(request, from).then(
+        const isLate = sentMs !== undefined && served.time()?.isLate(sentMs) === true;
+        const answered = isLate ? Promise.reject(lateError()) : served.handler(request, from);
+        answered.then(
           (answer) => served.bucket.say(() => settle(() => resolve(answer))),
           (error: unknown) => served.bucket.say(() => settle(() => reject(error))),
         );

@@ -6,6 +6,7 @@ import type { FormerLife } from "../../src/control/cluster/former-life.ts";
 import { SWEEP_MS } from "../../src/control/cluster/record-sweep.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ClusterWorld, TestMachine } from "./clustered-machine.ts";
+import { type FakeProcess, FakeProcesses } from "./fake-processes.ts";
 import type { FakeSessionPlayer } from "./fake-session-player.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { TrialClient, type TrialProcess } from "./trial-client.ts";
@@ -33,6 +34,7 @@ const ACT = STEP_MS / 500;
 
 interface Process extends TrialProcess {
   readonly place: Place;
+  readonly watched: FakeProcess;
   readonly clock: PausableClock;
   readonly ids: Set<string>;
   isLeaving: boolean;
@@ -53,6 +55,7 @@ export class SessionTrial {
   readonly faults: string[] = [];
   readonly counts = { lost: 0, deaths: 0, left: 0, given: 0, taken: 0, adopted: 0 };
   readonly #random: () => number;
+  readonly #watched = new FakeProcesses();
   readonly #places: Place[] = [];
   readonly #processes: Process[] = [];
   /** Ids whose records were removed. */
@@ -290,10 +293,12 @@ export class SessionTrial {
     const random = bytesOf(this.#random);
     const goodbyeMs = () => (this.#random() < 0.8 ? 0 : this.#random() * GOODBYE_MS_MAX);
     const choose = (ids: readonly string[]) => ids[Math.floor(this.#random() * ids.length)];
-    const machine = new TestMachine(this.world, place.name, { formerLife, clock, random, goodbyeMs, choose });
+    const watched = this.#watched.create();
+    const options = { formerLife, clock, random, goodbyeMs, choose, process: watched };
+    const machine = new TestMachine(this.world, place.name, options);
     machine.bucket.transit = () => this.#transit(TRANSIT_MS_MAX);
     const process: Process = {
-      ...{ place, machine, clock, ids, isOver: false, isLeaving: false, harm: undefined },
+      ...{ place, watched, machine, clock, ids, isOver: false, isLeaving: false, harm: undefined },
       get isPaused() {
         return clock.isPaused;
       },
@@ -304,7 +309,7 @@ export class SessionTrial {
   }
 
   #harm(process: Process): void {
-    const { machine, clock } = process;
+    const { machine, clock, watched } = process;
     const { bucket } = machine;
     const until = (end: () => void): void => {
       process.harm = { untilMs: this.#nowMs + this.#random() * HARM_MS_MAX, end };
@@ -312,10 +317,18 @@ export class SessionTrial {
     const kind = this.#random();
     if (kind < 0.4) {
       bucket.cut({ isNoticed: this.#random() < 0.5, canAsk: this.#random() < 0.5 });
-      until(() => bucket.restore());
+      watched.isCut = this.#random() < 0.5;
+      until(() => {
+        watched.isCut = false;
+        bucket.restore();
+      });
     } else if (kind < 0.55) {
       clock.pause();
-      until(() => clock.resume((due) => due.toSorted(() => this.#random() - 0.5)));
+      watched.isPaused = true;
+      until(() => {
+        watched.isPaused = false;
+        clock.resume((due) => due.toSorted(() => this.#random() - 0.5));
+      });
     } else if (kind < 0.8) {
       bucket.transit = () => this.#transit(SLOW_MS_MAX);
       until(() => {

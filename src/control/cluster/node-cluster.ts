@@ -6,9 +6,12 @@ import type { Bucket } from "../../cluster/bucket.ts";
 import { ClusterStore } from "../../cluster/cluster-store.ts";
 import { connectCluster } from "../../cluster/connect-cluster.ts";
 import type { LostReason } from "../../cluster/lease.ts";
+import { dial } from "../../cluster/life-dial.ts";
+import { LifeListener } from "../../cluster/life-listener.ts";
 import { CONTRACT_VERSION, type Machine, type MachineLoad } from "../../cluster/machine.ts";
 import type { MachineLink } from "../../cluster/machine-link.ts";
 import { Membership } from "../../cluster/membership.ts";
+import { ProcessWatch } from "../../cluster/process-watch.ts";
 import type { ClusterSettings } from "../../config/cluster-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
@@ -73,11 +76,14 @@ export async function openCluster(
   const membership = new Membership({
     ...options,
     ...{ bucket, link, self, formerIds: formerLife.ids, sharedOffsetMs: sharedTimeOffsetMs() },
+    watchProcesses: (sight) =>
+      new ProcessWatch({ ...options, ...sight, link, dial, listener: new LifeListener(options) }),
     readLoad: () => opened.handlers?.readLoad(),
     onJoined: (id) => opened.handlers?.onJoined(id),
     onLost: (reason) => opened.handlers?.onLost(reason),
     onMachines: () => opened.handlers?.onMachines(),
   });
+  link.timeCalls(membership.natsTime);
   const store = new ClusterStore({ bucket, membership, clock: options.clock });
   const opened: OpenedCluster = { link, bucket, membership, store, formerLife, handlers: undefined };
   return opened;

@@ -140,6 +140,33 @@ describe.skipIf(isNatsMissing)(natsTitle("calls between machines"), () => {
     end();
   });
 
+  test("a call says when it was sent, and is not carried out when that was long ago", async () => {
+    const calls: string[] = [];
+    const end = other.link.serve("two-t", "rest", async (request) => {
+      calls.push(request);
+      return request;
+    });
+    const said: number[] = [];
+    const isLate = (sentMs: number): boolean => {
+      said.push(sentMs);
+      return sentMs < 2000;
+    };
+    const says = (epochMs: number | undefined): void => caller.link.timeCalls({ epochMs, isLate: () => false });
+    other.link.timeCalls({ epochMs: undefined, isLate });
+    says(undefined);
+    await caller.link.call("two-t", "rest", "untimed", { timeoutMs });
+    says(1999);
+    await expect(caller.link.call("two-t", "rest", "late", { timeoutMs })).rejects.toMatchObject({
+      code: "cluster-away",
+    });
+    says(2000);
+    await caller.link.call("two-t", "rest", "timely", { timeoutMs });
+    expect(calls).toEqual(["untimed", "timely"]);
+    expect(said).toEqual([1999, 2000]);
+    says(undefined);
+    end();
+  });
+
   test("a call ends with the connection, and later ones are answered over the next", async () => {
     const proxy = await CuttableLink.open(server.port);
     const cuttable = await startMachine(settingsFor([{ url: `nats://127.0.0.1:${proxy.port}` }]));

@@ -10,6 +10,7 @@ const OPENS =
 /** Files that use the guard, and files whose connections never go to an untrusted address. */
 const KNOWN = [
   "src/cli/doctor/cluster-check.ts", // the operator's own command, to the servers that are configured
+  "src/cluster/life-dial.ts", // addresses in the sealed records of other machines of the cluster
   "src/cluster/quorum-evidence.ts", // NATS servers that are configured, and those that they name
   "src/cli/doctor/network-checks.ts", // the operator's own command, to one fixed host
   "src/control/dashboard/live-socket.ts", // a server
