@@ -20,6 +20,8 @@ export const RENEW_MS = 2000;
 export const LEASE_MS = 18_000;
 /** A machine is declared dead after this time without a change of its record. */
 export const DEAD_MS = 20_000;
+/** A machine without a change of its record for so long may stand still: its clients are not left to wait for it. */
+export const SILENT_MS = 6000;
 /** From sending a renewal to the return of the next one: longer times may have been times without quorum. */
 export const GAP_MS_MAX = 5000;
 /** Since the last renewal was sent: NATS servers are asked whether they are away for all. */

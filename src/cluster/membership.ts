@@ -156,6 +156,11 @@ export class Membership {
     return this.self?.id === id || this.#others.isAlive(id);
   }
 
+  /** Another machine that counts as alive has not renewed its record for some seconds, in which it could have been seen. */
+  isSilent(id: string): boolean {
+    return this.#others.isSilent(id);
+  }
+
   /** How busy a machine is: this one now, another one with its last renewal. Undefined: it does not say, or is gone. */
   loadOf(id: string): MachineLoad | undefined {
     return this.self?.id === id ? this.#options.readLoad?.() : this.#others.loadOf(id);

@@ -8,7 +8,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log/log.ts";
 import type { Bucket, BucketEntry } from "./bucket.ts";
 import type { Lease } from "./lease.ts";
-import { ANSWER_MS_MAX, DEAD_MS, GAP_MS_MAX } from "./lease-times.ts";
+import { ANSWER_MS_MAX, DEAD_MS, GAP_MS_MAX, SILENT_MS } from "./lease-times.ts";
 import type { Endpoint, Machine, MachineLoad } from "./machine.ts";
 import type { MachineLink } from "./machine-link.ts";
 import {
@@ -146,6 +146,12 @@ export class OtherMachines {
     return !this.#hasWaited(askedMs, nowMs);
   }
 
+  /** See `Membership.isSilent`. */
+  isSilent(id: string): boolean {
+    const seen = this.#seen.get(id);
+    return seen !== undefined && this.#hasWaited(seen.changedMs, this.#options.clock.now(), SILENT_MS);
+  }
+
   /** It was the id of this machine, which does nothing under it any more. */
   disown(id: string): void {
     this.#seen.delete(id);
@@ -267,10 +273,10 @@ export class OtherMachines {
   }
 
   /** Nothing has happened since then, for long enough, in the sight of a watch that was alive all the time. */
-  #hasWaited(sinceMs: number, nowMs: number): boolean {
+  #hasWaited(sinceMs: number, nowMs: number, waitMs = DEAD_MS): boolean {
     if (!this.#isCaughtUp || this.#options.link.status.kind !== "connected") return false;
     if (nowMs - this.#returnedMs > GAP_MS_MAX) return false;
-    return nowMs - Math.max(sinceMs, this.#unbrokenSinceMs) >= DEAD_MS;
+    return nowMs - Math.max(sinceMs, this.#unbrokenSinceMs) >= waitMs;
   }
 
   async #declareDead(id: string, { machine, revision }: Seen): Promise<void> {

@@ -136,7 +136,7 @@ export class NodeCluster implements SessionPlaces, SessionHomes {
     this.#directory = directory;
     this.#releases = new PlayerReleases({ ...options, store });
     const parts = { ...options, bucket, store, link, membership, directory, releases: this.#releases };
-    this.#calls = new MachineCalls({ link, membership });
+    this.#calls = new MachineCalls({ link, membership, clock: options.clock });
     this.reports = new MachineReports({ link, membership, calls: this.#calls, clock: options.clock });
     this.#remotes = new RemoteSessions(parts);
     const chooser = new MachineChooser({ membership, clock: options.clock });
