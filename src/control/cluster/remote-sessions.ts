@@ -14,7 +14,6 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Dialect } from "../sessions/dialect.ts";
 import type { MessageRelay } from "../sessions/message-relay.ts";
-import type { Session } from "../sessions/session.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { NodeState } from "../state/node-state.ts";
 import { NoGateway } from "./no-gateway.ts";
@@ -152,12 +151,7 @@ export class RemoteSessions {
     this.#admit(call, from);
     switch (call.kind) {
       case "request":
-        return await this.#within(call.session, async (remote) => {
-          // A player that is being made again must not be made as a new one.
-          await remote.ensuring;
-          this.#admitAgain(remote, call, from);
-          return await this.#carryOut(remote, call);
-        });
+        return await this.#within(call.session, (remote) => this.#carryOut(remote, call, from));
       case "ensure":
         return await this.#within(call.session, async (remote) =>
           JSON.stringify({ missing: await inOrder(remote, () => this.#ensure(remote, call, from)) }),
@@ -197,9 +191,15 @@ export class RemoteSessions {
       throw new NodeError("cluster-away", "the session has just ended");
   }
 
-  async #carryOut({ asked }: Remote, { guildId, request }: Extract<PlayerCall, { kind: "request" }>): Promise<string> {
+  /** Its guild counts as used from the arrival on: the gateway may have given the request up. */
+  async #carryOut(remote: Remote, call: Extract<PlayerCall, { kind: "request" }>, from: string): Promise<string> {
+    const { asked } = remote;
+    const { guildId, request } = call;
     if (guildId !== null) asked.push(guildId);
     try {
+      // A player that is being made again must not be made as a new one.
+      await remote.ensuring;
+      this.#admitAgain(remote, call, from);
       return await this.#onRequest(request);
     } finally {
       if (guildId !== null) asked.splice(asked.indexOf(guildId), 1);
@@ -251,8 +251,7 @@ export class RemoteSessions {
     const records = (await store.readSession(info.id, atLeast)).filter((record) => absent.has(guildOf(record) ?? ""));
     this.#admitAgain(remote, call, from);
     state.adoptPlayers(session, records);
-    const used = usedGuilds(session);
-    const missing = [...absent].filter((guildId) => !used.has(guildId));
+    const missing = [...absent].filter((guildId) => !this.#isGuildUsed(info.id, guildId));
     // Records of what could not be made again are removed; afterwards another machine may write them.
     if (missing.length > 0) await state.flushed();
     return missing;
@@ -275,13 +274,18 @@ export class RemoteSessions {
   /** @throws NodeError "cluster-away" when there is nothing, but its records may still be there */
   async #holds(sessionId: string, guildId: string): Promise<boolean> {
     const { sessions, state } = this.#options;
-    const isUsed = (): boolean => usedGuilds(sessions.get(sessionId)).has(guildId);
     await sessions.get(sessionId)?.untilGone(guildId);
-    if (isUsed()) return true;
+    if (this.#isGuildUsed(sessionId, guildId)) return true;
     // Afterwards another machine may write them.
     await state.flushed();
     if (!state.isStoring) throw away("the end of a player cannot be stored");
-    return isUsed();
+    return this.#isGuildUsed(sessionId, guildId);
+  }
+
+  /** It has a player here, something that is kept for it, or a request that may make them. */
+  #isGuildUsed(sessionId: string, guildId: string): boolean {
+    const isAsked = this.#remotes.get(sessionId)?.asked.includes(guildId) === true;
+    return isAsked || this.#options.sessions.get(sessionId)?.hasGuild(guildId) === true;
   }
 
   /** @throws NodeError "cluster-away" when it has ended here, and that could not be stored */
@@ -348,10 +352,4 @@ async function inOrder<T>(remote: Remote, work: () => Promise<T>): Promise<T> {
 
 function sessionOf(call: PlayerCall): string {
   return "session" in call ? call.session.id : call.sessionId;
-}
-
-/** Those with a player here, or with anything that is kept for them. */
-function usedGuilds(session: Session | undefined): ReadonlySet<string> {
-  if (session === undefined) return new Set();
-  return new Set([...session.players.keys(), ...Array.from(session.kept.list(), ({ guildId }) => guildId)]);
 }

@@ -6,6 +6,7 @@ import { RemoteSessions } from "../../../../src/control/cluster/remote-sessions.
 import type { SessionHome } from "../../../../src/control/cluster/session-directory.ts";
 import type { Session } from "../../../../src/control/sessions/session.ts";
 import { NodeError } from "../../../../src/errors.ts";
+import { pause } from "../../../../src/lib/pause.ts";
 import { silentLogger } from "../../../../src/log/log.ts";
 import { ClusterWorld, TestMachine } from "../../../support/clustered-machine.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -401,6 +402,24 @@ describe("whether there is anything of a guild", () => {
     onEnd();
     expect(await answer).toBe(false);
     expect(recordsThen).toEqual([]);
+  });
+
+  test("is not denied while a request may make it, also one that still waits for others of the session", async () => {
+    store({ [`player/${session.id}/8`]: PLAYER });
+    const { readSession } = b.opened.store;
+    b.opened.store.readSession = async (...args) => {
+      await pause(world.clock, 1000);
+      return await readSession.apply(b.opened.store, args);
+    };
+    const making = send({ kind: "ensure", guildIds: ["8"] });
+    const answer = send({ kind: "request", guildId: "7", request: "make" });
+    await world.pass(100);
+
+    expect(await holds()).toBe(true);
+    expect(requests).toEqual([]);
+    expect(JSON.parse(await world.within(making))).toEqual({ missing: [] });
+    expect(await world.within(answer)).toBe("answer to make");
+    expect(await holds()).toBe(false);
   });
 
   test("is not denied while its records cannot be removed", async () => {
