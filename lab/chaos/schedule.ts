@@ -3,8 +3,11 @@
 
 import type { MachineRole } from "../cluster/machines.ts";
 
-/** `term`: ended by SIGTERM; `pause`: stopped, then woken; `cut`: it runs, and its packets to and from NATS vanish. */
-export type Fault = "kill" | "term" | "pause" | "cut";
+/**
+ * `term`: ended by SIGTERM; `drain`: the same when it has moved its players; `pause`: stopped, then woken; `cut`: it runs,
+ * and its packets to and from NATS vanish.
+ */
+export type Fault = "kill" | "term" | "drain" | "pause" | "cut";
 
 /** A machine or a NATS server. */
 export interface Subject {
@@ -53,6 +56,7 @@ interface Kind {
 const OF_MACHINES: readonly Kind[] = [
   { fault: "kill", weight: 5, forMsMin: 500, forMsMax: 30_000 },
   { fault: "term", weight: 2, forMsMin: 500, forMsMax: 15_000 },
+  { fault: "drain", weight: 2, forMsMin: 500, forMsMax: 15_000 },
   { fault: "pause", weight: 2, forMsMin: 500, forMsMax: 30_000 },
   { fault: "cut", weight: 2, forMsMin: 1000, forMsMax: 40_000 },
 ];

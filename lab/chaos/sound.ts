@@ -72,7 +72,7 @@ const STARVED_MS_MAX = 5000;
 
 const FRAMES_PER_SECOND = 50;
 /** Of the packets of players beside an event, beyond so many times what is missing while nothing happens. */
-const MISSING_MAX = 0.001;
+const MISSING_MAX = 0.01;
 const STARVED = 3;
 
 type Span = readonly [fromMs: number, toMs: number];

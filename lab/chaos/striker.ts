@@ -3,10 +3,14 @@
 
 import type { Machine } from "../cluster/machines.ts";
 import type { NatsServer } from "../cluster/nats-servers.ts";
+import { RESTART_PASSWORD } from "../restart/node-runs.ts";
 import { sleep } from "../sleep.ts";
+import { requestNode } from "../test-environment/rest-request.ts";
 import { type ChaosEvent, type Subject, spareOf } from "./schedule.ts";
 import type { Happening } from "./sound.ts";
 import type { Stage } from "./stage.ts";
+
+const DRAIN_SECONDS_MAX = 30;
 
 export class Striker {
   /** In the order of their beginnings; those that last have no end yet. */
@@ -64,7 +68,9 @@ export class Striker {
       else await Promise.all([server.kill(), ...this.#setListening(server, false)]);
       return;
     }
-    const { runs } = this.#machine(subject);
+    const machine = this.#machine(subject);
+    const { runs } = machine;
+    if (fault === "drain") await this.#drain(machine);
     if (fault === "pause") runs.pause();
     else if (fault === "cut") this.#stage.proxies.get(subject.name)?.cut();
     else await runs.end(fault === "kill" ? "SIGKILL" : "SIGTERM");
@@ -86,6 +92,14 @@ export class Striker {
     else if (fault === "cut") this.#stage.proxies.get(subject.name)?.heal();
     if (fault === "pause" || fault === "cut") await machine.untilReady();
     else await machine.start();
+  }
+
+  async #drain({ name, url }: Machine): Promise<void> {
+    const request = { method: "POST", path: `/v4/tonearm/drain?deadline=${DRAIN_SECONDS_MAX}` };
+    const drained = requestNode<{ left?: number }>({ url, password: RESTART_PASSWORD }, request);
+    const { status, body } = await drained.catch(() => ({ status: 0, body: {} as { left?: number } }));
+    if (status !== 200) this.losses.push(`${name} does not drain: ${status}`);
+    else if (body.left !== 0) this.#report(`${name} has ${body.left} players left`);
   }
 
   #setListening(server: NatsServer, isListening: boolean): readonly Promise<void>[] {
