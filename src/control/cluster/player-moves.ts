@@ -229,6 +229,12 @@ export class PlayerMoves {
   async takeLeft(placed: Placed, messages: readonly StoredRelay[]): Promise<void> {
     const { state, clock } = this.#options;
     for (const message of messages) placed.session.receive(message);
+    if (messages.length > 0) {
+      this.#options.logger.info("cluster: events that machines have left are passed on, if they are new", {
+        ...{ sessionId: placed.session.id, events: messages.length },
+        machines: [...new Set(messages.map(({ machineId }) => machineId))],
+      });
+    }
     while (messages.length > 0 && this.#options.placed.isCurrent(placed)) {
       await state.flushed();
       if (state.isStoring && this.#options.placed.isCurrent(placed)) {
