@@ -10,6 +10,8 @@ import { udpOwners } from "./udp-owners.ts";
 import type { DoubleSending } from "./verdict.ts";
 
 const POLL_MS = 250;
+/** The system's tables are not read in one moment. */
+const RETRIED_MS = 10_000;
 
 export class Senders {
   readonly sendings: Sending[] = [];
@@ -26,12 +28,17 @@ export class Senders {
     this.#timer = setInterval(() => void this.look(), POLL_MS);
   }
 
-  /** Finds the senders of the streams that have begun since the last look. */
+  /** Finds the senders of the streams that have begun since the last look, or shortly before and are not known yet. */
   async look(): Promise<void> {
     await this.#looking;
-    const begun = this.#discord.begunStreams.slice(this.sendings.length);
-    if (begun.length === 0) return;
-    this.#looking = this.#find(begun);
+    const { begunStreams } = this.#discord;
+    const sinceMs = performance.now() - RETRIED_MS;
+    const numbers = begunStreams.flatMap(({ firstMs }, number) => {
+      const isKnown = number < this.sendings.length && this.sendings[number]?.machine !== undefined;
+      return isKnown || (number < this.sendings.length && firstMs < sinceMs) ? [] : [number];
+    });
+    if (numbers.length === 0) return;
+    this.#looking = this.#find(begunStreams, numbers);
     await this.#looking;
     this.#looking = undefined;
   }
@@ -49,15 +56,18 @@ export class Senders {
     clearInterval(this.#timer);
   }
 
-  async #find(begun: FakeDiscord["begunStreams"]): Promise<void> {
+  async #find(begun: FakeDiscord["begunStreams"], numbers: readonly number[]): Promise<void> {
     const names = new Map(
       this.#machines.flatMap(({ name, runs }) => (runs.pid === undefined ? [] : [[runs.pid, name]])),
     );
     const owners = await udpOwners([...names.keys()]);
-    for (const { guildId, sender, firstMs } of begun) {
+    for (const number of numbers) {
+      const stream = begun[number];
+      if (stream === undefined) continue;
+      const { guildId, sender, firstMs } = stream;
       const name = names.get(owners.get(sender.port) ?? 0);
       if (name !== undefined) this.#machineOfPort.set(sender.port, name);
-      this.sendings.push({ guildId, machine: name, fromMs: firstMs });
+      this.sendings[number] = { guildId, machine: name, fromMs: firstMs };
     }
   }
 

@@ -66,12 +66,12 @@ const GAP_MS_MIN = 100;
 const BLIP_MS_MAX = 1000;
 /** Nothing interrupts players of machines that are well; the lab's process may be busy for so long. */
 const BESIDE_MS_MAX = 1000;
-/** On a starved machine so much is missing while nothing happens, and longer pauses are noise. */
+/** On a starved machine so much is missing of players whose machine is well, and longer pauses are noise. */
 const STARVED_RATE = 0.005;
 const STARVED_MS_MAX = 5000;
 
 const FRAMES_PER_SECOND = 50;
-/** Of the packets of players beside an event, beyond so many times what is missing while nothing happens. */
+/** Of the packets of players beside an event, beyond so many times what is missing of all whose machine is well. */
 const MISSING_MAX = 0.01;
 const STARVED = 3;
 
@@ -96,13 +96,14 @@ export function judgeSound(record: SoundRecord): SoundResult {
   }
   const calm = without([record.fromMs, record.toMs], happenings.map(feltSpan));
   const undisturbed = guilds.reduce((total, guild) => sum(total, within(guild, calm).steadiness), NONE);
-  const isStarved = missingRate(undisturbed) > STARVED_RATE;
+  const well = guilds.reduce((total, guild) => sum(total, within(guild, wellSpans(guild, record)).steadiness), NONE);
+  const isStarved = missingRate(well) > STARVED_RATE;
   const lengthMsMax = isStarved ? STARVED_MS_MAX : BESIDE_MS_MAX;
   const losses = [
     ...guilds.flatMap((guild) => lossesOf(guild, record, lengthMsMax)),
     ...[...beside].flatMap(([name, steadiness]) => {
       const rate = missingRate(steadiness);
-      if (isStarved || rate <= MISSING_MAX + STARVED * missingRate(undisturbed)) return [];
+      if (rate <= MISSING_MAX + STARVED * missingRate(well)) return [];
       return [`beside ${name} ${steadiness.missing} packets are missing, ${(rate * 1000).toFixed(1)} of 1000`];
     }),
   ];
@@ -115,7 +116,7 @@ function missingRate({ guildSeconds, missing }: Steadiness): number {
 
 /** At no time but around what strikes its own machine may a player be interrupted, or miss a packet of its song. */
 function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord, lengthMsMax: number): readonly string[] {
-  const { interruptions } = within(guild, without([fromMs, toMs], guild.struck.map(feltSpan)));
+  const { interruptions } = within(guild, wellSpans(guild, { fromMs, toMs }));
   return interruptions.flatMap((interruption) => {
     const how = wrongOf(interruption, lengthMsMax);
     if (how === undefined) return [];
@@ -130,6 +131,11 @@ function lossesOf(guild: Guild, { happenings, fromMs, toMs }: SoundRecord, lengt
         `${Math.round(lengthOf(interruption))} ms, though its machine was well; ${cause}`,
     ];
   });
+}
+
+/** When its machine was well. */
+function wellSpans({ struck }: Guild, { fromMs, toMs }: Pick<SoundRecord, "fromMs" | "toMs">): readonly Span[] {
+  return without([fromMs, toMs], struck.map(feltSpan));
 }
 
 function wrongOf(interruption: Interruption, lengthMsMax: number): string | undefined {

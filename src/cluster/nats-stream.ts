@@ -65,7 +65,9 @@ function checkVersion({ nats }: LiveNats): void {
 /** What the bucket must have, also if another program made it. */
 function requiredConfig(): Config {
   return {
-    max_msgs_per_subject: 1,
+    // Each message removes the one before (atomic-batch.ts).
+    max_msgs_per_subject: -1,
+    allow_rollup_hdrs: true,
     discard: "new",
     allow_atomic: true,
     allow_msg_ttl: true,

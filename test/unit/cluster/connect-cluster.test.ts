@@ -111,12 +111,14 @@ describe.skipIf(isNatsMissing)(natsTitle("connecting to the cluster"), () => {
     const server = await NatsServer.start();
     const nats = await server.connect();
     const config = { name: "KV_test", subjects: ["$KV.test.>"], storage: "file", num_replicas: 1 };
-    await nats.request("$JS.API.STREAM.CREATE.KV_test", JSON.stringify(config));
+    const limited = JSON.stringify({ ...config, max_msgs_per_subject: 1 });
+    await nats.request("$JS.API.STREAM.CREATE.KV_test", limited);
     const machine = await startMachine(settingsFor([server]));
     await untilConnected(machine.link);
     const info = await nats.request("$JS.API.STREAM.INFO.KV_test");
+    const changed = { max_msgs_per_subject: -1, allow_rollup_hdrs: true, discard: "new" };
     expect(info.json()).toMatchObject({
-      config: { max_msgs_per_subject: 1, allow_atomic: true, allow_msg_ttl: true, allow_direct: true, discard: "new" },
+      config: { ...changed, allow_atomic: true, allow_msg_ttl: true, allow_direct: true },
     });
     await nats.close();
     await machine.link.close();

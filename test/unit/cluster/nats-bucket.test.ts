@@ -204,6 +204,27 @@ describe.skipIf(isNatsMissing)(natsTitle("a bucket on a NATS server"), () => {
     expect(Buffer.from(answer.data).includes("secret")).toBe(false);
   });
 
+  test("a removed record stays removed when the server is killed after the mark of its removal is gone", async () => {
+    const own = await NatsServer.start();
+    const first = await startMachine(settingsFor([own]));
+    await untilConnected(first.link);
+    for (const value of ["1", "2", undefined]) await first.bucket.write([{ key: "owner/gone", value }], { timeoutMs });
+    await first.bucket.write([{ key: "owner/stays", value: "1" }], { timeoutMs });
+    await first.link.close();
+    const nats = await own.connect();
+    // What the server does with the mark when its time is over.
+    await nats.request("$JS.API.STREAM.PURGE.KV_test", JSON.stringify({ filter: "$KV.test.owner.gone" }));
+    await nats.close();
+    await own.kill();
+    await own.restart();
+    const second = await startMachine(settingsFor([own]));
+    await untilConnected(second.link);
+    expect(await second.bucket.get("owner/gone")).toBeUndefined();
+    expect((await second.bucket.get("owner/stays"))?.value).toBe("1");
+    await second.link.close();
+    await own.stop();
+  });
+
   test("without a connection everything is refused at once", async () => {
     const lonely = await startMachine(settingsFor([{ url: "nats://127.0.0.1:1" }]));
     await expect(lonely.bucket.write([{ key: "a", value: "1" }], { timeoutMs })).rejects.toMatchObject({

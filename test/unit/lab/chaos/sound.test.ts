@@ -103,8 +103,8 @@ test("more packets missing beside an event than while nothing happens are a loss
       }),
     ).losses;
   expect(losses([51_000, 26])).toEqual([]);
-  expect(losses([51_000, 27])).toEqual(["beside kill-gateway 27 packets are missing, 10.4 of 1000"]);
-  expect(losses([51_000, 27], [10_000, 20])).toEqual([]);
+  expect(losses([51_000, 60])).toEqual(["beside kill-gateway 60 packets are missing, 23.1 of 1000"]);
+  expect(losses([51_000, 60], [10_000, 200])).toEqual([]);
 });
 
 test("on a starved machine pauses of some seconds are noise, new streams are not", () => {
