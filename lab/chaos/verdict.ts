@@ -96,12 +96,15 @@ const OF_THE_STARVED: ReadonlySet<ViolationKind> = new Set(["speaking-missing", 
 
 /** Whatever else Discord would refuse has no excuse. */
 export function refusedLosses(
-  violations: readonly Pick<Violation, "kind" | "guildId" | "detail">[],
-  isStarved: boolean,
+  violations: readonly Violation[],
+  { startedMs, isStarved }: { readonly startedMs: number; readonly isStarved: boolean },
 ): readonly string[] {
   return violations
     .filter(({ kind }) => !OF_THE_STRUCK.has(kind) && !(isStarved && OF_THE_STARVED.has(kind)))
-    .map(({ kind, guildId = "unknown", detail }) => `guild ${guildId}: Discord refuses ${kind}: ${detail}`);
+    .map(({ kind, guildId = "unknown", detail, atMs }) => {
+      const seconds = ((atMs - startedMs) / 1000).toFixed(1);
+      return `guild ${guildId}: Discord refuses ${kind} at ${seconds} s: ${detail}`;
+    });
 }
 
 /** Machines that are gateways only have no players. */

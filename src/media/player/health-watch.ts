@@ -12,6 +12,8 @@ import type { PlayingTrack } from "./playing-track.ts";
  * 4.6).
  */
 const CLEANUP_MS = 60_000;
+/** From one check to the next; beyond, the whole process has stood still, in which no audio could come. */
+const STEP_MS_MAX = 2000;
 
 interface HealthWatchOptions {
   readonly playerId: PlayerId;
@@ -32,10 +34,12 @@ interface PlayerHealth {
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
   #flowedAtMs: number;
+  #checkedAtMs: number;
 
   constructor(options: HealthWatchOptions) {
     this.#options = options;
     this.#flowedAtMs = options.clock.now();
+    this.#checkedAtMs = this.#flowedAtMs;
   }
 
   /** Audio has been sent, or waiting for it starts again. */
@@ -50,7 +54,11 @@ export class HealthWatch {
     if (track !== undefined && share !== undefined) {
       send({ type: "trackOverQuota", playerId, trackId: track.trackId, share });
     }
-    const idleMs = clock.now() - this.#flowedAtMs;
+    const nowMs = clock.now();
+    const stoodStillMs = Math.max(0, nowMs - this.#checkedAtMs - STEP_MS_MAX);
+    this.#flowedAtMs = Math.min(nowMs, this.#flowedAtMs + stoodStillMs);
+    this.#checkedAtMs = nowMs;
+    const idleMs = nowMs - this.#flowedAtMs;
     if (!hasVoice) return idleMs >= CLEANUP_MS ? "abandoned" : "attended";
     if (track === undefined) return "attended";
     if (isFlowing) this.onFlowing();

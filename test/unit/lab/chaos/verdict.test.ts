@@ -11,6 +11,7 @@ import {
   outcomeOf,
   refusedLosses,
 } from "../../../../lab/chaos/verdict.ts";
+import type { ViolationKind } from "../../../../lab/discord/violations.ts";
 import { castOf } from "../../../../lab/restart/cast.ts";
 
 const [PLAIN, PAUSED] = castOf(2, () => 0.5);
@@ -80,11 +81,12 @@ test("two streams of a guild at once are a loss, named with their machines", () 
 });
 
 test("what Discord refuses is a loss, unless a machine that stands still causes it", () => {
-  const violation = { guildId: "5", detail: "why" };
-  expect(refusedLosses([{ ...violation, kind: "silence-missing" }], false)).toEqual([]);
-  expect(refusedLosses([{ ...violation, kind: "speaking-missing" }], true)).toEqual([]);
-  expect(refusedLosses([{ ...violation, kind: "speaking-missing" }], false)).toHaveLength(1);
-  expect(refusedLosses([{ ...violation, kind: "rtp-lost" }], true)).toEqual(["guild 5: Discord refuses rtp-lost: why"]);
+  const losses = (kind: ViolationKind, isStarved = false) =>
+    refusedLosses([{ kind, guildId: "5", detail: "why", atMs: 3500 }], { startedMs: 1000, isStarved });
+  expect(losses("silence-missing")).toEqual([]);
+  expect(losses("speaking-missing", true)).toEqual([]);
+  expect(losses("speaking-missing")).toHaveLength(1);
+  expect(losses("rtp-lost", true)).toEqual(["guild 5: Discord refuses rtp-lost at 2.5 s: why"]);
 });
 
 test("a machine that is a gateway only and sends is a loss", () => {
