@@ -161,7 +161,7 @@ async function play(run: Run): Promise<ChaosResult> {
       ...[...guests, ...bots.flatMap(({ tuners }) => tuners)].flatMap(({ losses }) => losses),
       ...doubleSendingLosses(doubleSendings, startedMs),
       ...misplacedLosses(senders.sendings, stage.subjects),
-      ...refusedLosses(discord.violations, { startedMs, isStarved: sound.isStarved }),
+      ...refusedLosses(discord.violations, startedMs),
       ...sound.losses,
       ...end.losses,
       ...farewell,

@@ -83,24 +83,23 @@ export function doubleSendingLosses(sendings: readonly DoubleSending[], startedM
     });
 }
 
-/** What Discord sees of a machine that stands still or is killed. */
-const OF_THE_STRUCK: ReadonlySet<ViolationKind> = new Set([
+/**
+ * What Discord sees of a machine that stands still or is killed; and what it reads late when it is busy itself: op 5
+ * travels beside the packets.
+ */
+const EXCUSED: ReadonlySet<ViolationKind> = new Set([
   "silence-missing",
   "gateway-heartbeat-missing",
   "dave-commit-missing",
   "dave-transition-timeout",
+  "speaking-missing",
+  "speaking-not-cleared",
 ]);
 
-/** What a fake Discord without time reads late: op 5 travels beside the packets. */
-const OF_THE_STARVED: ReadonlySet<ViolationKind> = new Set(["speaking-missing", "speaking-not-cleared"]);
-
 /** Whatever else Discord would refuse has no excuse. */
-export function refusedLosses(
-  violations: readonly Violation[],
-  { startedMs, isStarved }: { readonly startedMs: number; readonly isStarved: boolean },
-): readonly string[] {
+export function refusedLosses(violations: readonly Violation[], startedMs: number): readonly string[] {
   return violations
-    .filter(({ kind }) => !OF_THE_STRUCK.has(kind) && !(isStarved && OF_THE_STARVED.has(kind)))
+    .filter(({ kind }) => !EXCUSED.has(kind))
     .map(({ kind, guildId = "unknown", detail, atMs }) => {
       const seconds = ((atMs - startedMs) / 1000).toFixed(1);
       return `guild ${guildId}: Discord refuses ${kind} at ${seconds} s: ${detail}`;
