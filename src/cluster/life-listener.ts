@@ -1,6 +1,6 @@
-// The port by which this machine shows others that its process runs: any process that connects is told the id of
-// the machine, and from then on the connection is only there. The system closes it when the process ends, and accepts no others. Main
-// thread; one for the node.
+// The port by which this machine shows others that its process runs: any process that connects is told the id of the
+// machine, and from then on the connection is only there. The system closes it when the process ends, and accepts no
+// others. Main thread; one for the node.
 
 import { createServer, type Server, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
