@@ -257,15 +257,21 @@ export class RemoteSessions {
     return missing;
   }
 
-  /** Those that are being asked for something stay, and all while there are events that their gateway has not taken. */
+  /**
+   * Those that are being asked for something stay, and all while there are events that their gateway has not taken.
+   * @throws NodeError "cluster-away" when that is so for one that was released before: it does not stay
+   */
   async #release(call: Extract<PlayerCall, { kind: "release" }>, from: string): Promise<readonly string[]> {
     const { sessions, releases } = this.#options;
     const remote = this.#remotes.get(call.sessionId);
     if (remote === undefined) return await releases.release(undefined, call.guildIds, () => true);
     return await inOrder(remote, async () => {
       this.#admitAgain(remote, call, from);
-      return await releases.release(sessions.get(call.sessionId), call.guildIds, (guildId, player) => {
+      const session = sessions.get(call.sessionId);
+      return await releases.release(session, call.guildIds, (guildId, player) => {
         const isBusy = remote.asked.includes(guildId) || !remote.relay.hasPassedEvents;
+        // The gateway has not heard the answer.
+        if (isBusy && session?.hasGuild(guildId) !== true) throw away("a player has left, but not all that it has said");
         return !isBusy && !(call.isIdleOnly && player?.isPlaying === true);
       });
     });
