@@ -140,6 +140,8 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
   #connection = 0;
   #lastRequestMs = 0;
   #lastAnswerMs = 0;
+  #lastSaidMs = 0;
+  #lastHeardMs = 0;
 
   constructor(nats: MemoryNats, clock: Clock) {
     this.#nats = nats;
@@ -214,14 +216,20 @@ export class MemoryBucket implements Bucket, Pick<MachineLink, "status" | "onSta
     return () => this.#watches.delete(watch);
   }
 
-  /** What is sent by way of the servers arrives there after some time, unless there is no way to them. */
+  /** What is sent by way of the servers arrives there after some time, in order, unless there is no way to them. */
   say(arrive: () => void): void {
-    if (!this.#isCut) this.#after(this.transit().requestMs, arrive, this.#nats.clock);
+    if (this.#isCut) return;
+    const now = this.#nats.clock.now();
+    this.#lastSaidMs = Math.max(this.#lastSaidMs, now + this.transit().requestMs);
+    this.#after(this.#lastSaidMs - now, arrive, this.#nats.clock);
   }
 
-  /** What the servers pass on arrives here after some time, unless there is no way from them. */
+  /** What the servers pass on arrives here after some time, in order, unless there is no way from them. */
   hear(arrive: () => void): void {
-    if (!this.#isCut && !this.#nats.isAway) this.#after(this.transit().answerMs, arrive);
+    if (this.#isCut || this.#nats.isAway) return;
+    const now = this.clock.now();
+    this.#lastHeardMs = Math.max(this.#lastHeardMs, now + this.transit().answerMs);
+    this.#after(this.#lastHeardMs - now, arrive);
   }
 
   /** Of the servers: records have changed. */

@@ -67,14 +67,16 @@ export class PlacingWorld extends ClusterWorld {
   intercept(
     at: TestMachine,
     kind: typeof MESSAGES | typeof PLAYERS,
-    answer: (call: { readonly kind: string }) => Promise<string> | undefined,
+    answer: (call: { readonly kind: string }, carryOut: () => Promise<string>) => Promise<string> | undefined,
   ): void {
     const { handlers } = this.links;
     const key = `${at.id} ${kind}`;
     const served = handlers.get(key);
     if (served === undefined) throw new Error(`${at.name} does not serve ${kind}`);
-    const handler: typeof served.handler = (text, from) =>
-      answer(JSON.parse(text) as { kind: string }) ?? served.handler(text, from);
+    const handler: typeof served.handler = (text, from) => {
+      const carryOut = (): Promise<string> => served.handler(text, from);
+      return answer(JSON.parse(text) as { kind: string }, carryOut) ?? carryOut();
+    };
     handlers.set(key, { ...served, handler });
   }
 

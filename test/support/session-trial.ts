@@ -2,6 +2,7 @@
 // lost answers, deaths, leaving, and times without NATS. It checks that no session plays at two places, and in the end
 // that each is where its client finds it, as it was answered.
 
+import { seededRandom } from "../../lab/seeded-random.ts";
 import type { FormerLife } from "../../src/control/cluster/former-life.ts";
 import { SWEEP_MS } from "../../src/control/cluster/record-sweep.ts";
 import type { Random } from "../../src/lib/random.ts";
@@ -395,4 +396,26 @@ function bytesOf(random: () => number): Random {
     uint32: () => Math.floor(random() * 2 ** 32),
     unit: random,
   };
+}
+
+interface Trials {
+  /** Those of the first trial that has any, with its seed. */
+  readonly faults: readonly string[];
+  /** How often something happened, in all of them together. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** Trials of seeds in a row, up to the first with a fault. */
+export async function runSessionTrials(firstSeed: number, trials: number): Promise<Trials> {
+  const counts: Record<string, number> = {};
+  for (let seed = firstSeed; seed < firstSeed + trials; seed++) {
+    const trial = new SessionTrial(seededRandom(seed));
+    await trial.run(90_000);
+    await trial.calm(60_000);
+    if (trial.faults.length > 0) return { faults: trial.faults.map((fault) => `seed ${seed}, ${fault}`), counts };
+    for (const some of [trial.counts, ...trial.clients.map((client) => client.counts)]) {
+      for (const [name, count] of Object.entries(some)) counts[name] = (counts[name] ?? 0) + count;
+    }
+  }
+  return { faults: [], counts };
 }

@@ -271,7 +271,8 @@ export class RemoteSessions {
       return await releases.release(session, call.guildIds, (guildId, player) => {
         const isBusy = remote.asked.includes(guildId) || !remote.relay.hasPassedEvents;
         // The gateway has not heard the answer.
-        if (isBusy && session?.hasGuild(guildId) !== true) throw away("a player has left, but not all that it has said");
+        if (isBusy && session?.hasGuild(guildId) !== true)
+          throw away("a player has left, but not all that it has said");
         return !isBusy && !(call.isIdleOnly && player?.isPlaying === true);
       });
     });

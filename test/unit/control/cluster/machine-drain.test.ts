@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { drainNode } from "../../../../src/control/cluster/node-drain.ts";
+import { MESSAGES, PLAYERS } from "../../../../src/control/cluster/player-calls.ts";
 import { NodeError } from "../../../../src/errors.ts";
 import type { TestMachine } from "../../../support/clustered-machine.ts";
 import { FakeSocket } from "../../../support/fake-socket.ts";
@@ -148,6 +149,36 @@ describe("a player of a machine that drains", () => {
 
     expect(count).toBeGreaterThan(2);
     expect([volumesOf([b], session), volumesOf([c], session)]).toEqual([[], [33]]);
+  });
+
+  test("has left where the answer was lost, also while what others say there is not passed on", async () => {
+    const [a, b, c] = await three();
+    const session = await world.lasting(a);
+    world.target = b;
+    await world.update(a, session, 33);
+    await world.update(a, session, 44, "18");
+    Object.assign(playerAt(b, session) ?? {}, { isPlaying: false });
+    let isTaking = true;
+    world.intercept(a, MESSAGES, () => (isTaking ? undefined : Promise.reject(new NodeError("cluster-away", "later"))));
+    let count = 0;
+    world.intercept(b, PLAYERS, ({ kind }, carryOut) => {
+      if (kind !== "release" || count++ > 0) return undefined;
+      return carryOut().then(() => {
+        isTaking = false;
+        playerAt(b, session, "18")?.say(1);
+        throw new NodeError("cluster-away", "lost");
+      });
+    });
+
+    world.target = c;
+    b.sessions.drain(true);
+    await world.pass(3000);
+    expect(volumesOf([a, b, c], session)).toEqual([]);
+    isTaking = true;
+    await world.pass(5000);
+
+    expect([volumesOf([b], session), volumesOf([c], session)]).toEqual([[], [33]]);
+    expect([volumesOf([b], session, "18"), volumesOf([c], session, "18")]).toEqual([[], [44]]);
   });
 });
 
