@@ -2,7 +2,7 @@
 // session's key, then fed with frames ahead of their deadlines. The other end is an RtpSender. Belongs to one session
 // and outlives its WebSocket across a resume. Audio thread.
 
-import { FrameRingWriter, PAYLOAD_BYTES_MAX } from "./frame-ring.ts";
+import { FrameRingWriter, PAYLOAD_BYTES_MAX, RING_FRAMES } from "./frame-ring.ts";
 import type { HandlerGuard } from "./handler-guard.ts";
 import type { ExternalAddress } from "./ip-discovery.ts";
 import type { PacerEnd } from "./pacer-end.ts";
@@ -78,8 +78,10 @@ export class VoiceSendPath {
     return "sent";
   }
 
+  /** Nothing that has not been sent is: also where the pacer is late, and hears of it later. */
   close(): void {
     if (this.#isClosed) return;
+    this.ring.revoke(RING_FRAMES);
     this.#post({ type: "close", rtpSenderId: this.#rtpSenderId });
     this.#isClosed = true;
     this.#link.forget(this.#rtpSenderId);

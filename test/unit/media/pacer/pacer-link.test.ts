@@ -1,6 +1,7 @@
 // A worker's end of the pacer: the pacer starts after the first path is opened, is lost, and is replaced.
 
 import { beforeEach, describe, expect, test } from "vitest";
+import { FrameRingReader } from "../../../../src/media/pacer/frame-ring.ts";
 import type { PacerEnd } from "../../../../src/media/pacer/pacer-end.ts";
 import { PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
 import type { Lateness, PacerCommand, PacerEvent } from "../../../../src/media/pacer/pacer-messages.ts";
@@ -172,6 +173,18 @@ describe("a send path", () => {
     expect(own.reported).toHaveLength(2);
     expect(pacer.story).toEqual(["open 1", "open 2", "close 1"]);
     expect(await outcome(own.path)).toBe("closed");
+  });
+
+  test("has nothing left to send once it is closed, whenever the pacer hears of that", () => {
+    link.connect(new FakePacer());
+    const { path } = open();
+    const pacerEnd = new FrameRingReader(path.ring.memory);
+    for (const dueMs of [20, 40, 60]) path.send(new Uint8Array([1]), dueMs);
+    expect(pacerEnd.dueMs).toBe(20);
+
+    path.close();
+
+    expect([pacerEnd.dueMs, pacerEnd.take()]).toEqual([Number.POSITIVE_INFINITY, undefined]);
   });
 
   test("a send path converts deadlines to the pacer's clock, and back to the worker's", () => {
