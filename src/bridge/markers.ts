@@ -25,6 +25,6 @@ export type MarkerOutcome = "reached" | "late" | "bypassed";
 export interface PassedMarker {
   readonly id: number;
   readonly outcome: MarkerOutcome;
-  /** When listeners hear that position, Unix epoch milliseconds, up to 120 ms ahead. Otherwise when it was noticed. */
+  /** When listeners hear that position, Unix epoch milliseconds, up to 180 ms ahead. Otherwise when it was noticed. */
   readonly epochMs: number;
 }

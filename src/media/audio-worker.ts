@@ -19,8 +19,10 @@ import type { ErrorBoundary } from "./scheduler/error-boundary.ts";
 import { TickLoop } from "./scheduler/tick-loop.ts";
 import type { Voice } from "./voice/voice.ts";
 
-/** How far ahead frames are made. A worker that is blocked for less than 100 ms causes no audible gap. */
+/** How far ahead frames are made. A worker that is blocked for less than 80 ms causes no audible gap. */
 const LOOK_AHEAD_FRAMES = 5;
+/** And how many of a player in one go: waking, and finding its data in no cache, costs more than most frames do. */
+const BURST_FRAMES = 3;
 /**
  * The frames of a remote player are sent by its owner worker, so the render worker cannot know how many it could
  * revoke.
@@ -71,7 +73,11 @@ export class AudioWorker {
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
     const yieldToPacer = () => options.pacer.yieldToPacer();
-    this.#loop = new TickLoop(options.clock, options.boundary, { lookAheadFrames: LOOK_AHEAD_FRAMES, yieldToPacer });
+    this.#loop = new TickLoop(options.clock, options.boundary, {
+      lookAheadFrames: LOOK_AHEAD_FRAMES,
+      burstFrames: BURST_FRAMES,
+      yieldToPacer,
+    });
     this.#remoteLoop = new TickLoop(options.clock, options.boundary, {
       lookAheadFrames: REMOTE_LOOK_AHEAD_FRAMES,
       yieldToPacer,

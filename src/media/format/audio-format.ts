@@ -18,5 +18,5 @@ export const ENCODER_DELAY_SAMPLES = 312;
 
 /** Values below this (-400 dB) are silence, and set to 0: smaller numbers would in the end be subnormal and slow. */
 export const INAUDIBLE = 1e-20;
-/** Limit of frames that are made ahead of the sent ones and can be revoked: 120 ms. */
-export const FRAMES_AHEAD_MAX = 6;
+/** Limit of frames that are made ahead of the sent ones and can be revoked: 180 ms. */
+export const FRAMES_AHEAD_MAX = 9;

@@ -3,7 +3,7 @@
 // these are two threads: the state of a slot says who owns it, and neither side waits. Audio and pacer thread.
 
 /** More than the largest look-ahead. */
-export const RING_FRAMES = 8;
+export const RING_FRAMES = 10;
 /** Opus at its largest (1275) plus 16 for DAVE, rounded up; keeps packets below any usual MTU. */
 export const PAYLOAD_BYTES_MAX = 1296;
 

@@ -2,7 +2,7 @@
 // has accepted ahead of their deadlines. A change drops them, or makes them again so that it takes effect early. Held by
 // audio-player.ts. Audio thread.
 
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import type { AudioWatch } from "./audio-watch.ts";
 import type { FrameSlot } from "./frame-slot.ts";
@@ -11,7 +11,7 @@ import type { PositionReporter } from "./position-reporter.ts";
 import type { RenderPlacement } from "./render-placement.ts";
 import type { VoiceOutput } from "./voice-output.ts";
 
-/** Changes of the audio that follow more closely than this share what has been made ahead. */
+/** Changes of the audio that follow more closely than this are made audible together. */
 const CHANGE_MS_MIN = 60;
 
 /** The parts of one player that decide about its frames. */
@@ -34,6 +34,7 @@ export class UnsentFrames {
   readonly #options: UnsentFramesOptions;
   #changedAtMs = Number.NEGATIVE_INFINITY;
   #outdatedAtMs = Number.NEGATIVE_INFINITY;
+  #change: Timer | undefined;
 
   constructor(options: UnsentFramesOptions) {
     this.#options = options;
@@ -77,9 +78,17 @@ export class UnsentFrames {
    * Rate limited, because making frames again costs time: the result of faster changes becomes audible a little later.
    */
   remakeForChange(): void {
-    const nowMs = this.#options.clock.now();
-    if (nowMs - this.#changedAtMs < CHANGE_MS_MIN) return;
-    this.#changedAtMs = nowMs;
-    this.remake();
+    const { clock } = this.#options;
+    const waitMs = this.#changedAtMs + CHANGE_MS_MIN - clock.now();
+    if (this.#change !== undefined) return;
+    if (waitMs <= 0) {
+      this.#changedAtMs = clock.now();
+      this.remake();
+      return;
+    }
+    this.#change = clock.after(waitMs, () => {
+      this.#change = undefined;
+      this.remakeForChange();
+    });
   }
 }

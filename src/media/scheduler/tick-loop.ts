@@ -23,7 +23,7 @@ const FIRST_FRAME_MS = 2;
 export const CATCH_UP_FRAMES_MAX = 3;
 /** Timers count in whole milliseconds: a deadline nearer than that is due, instead of waking once more for the rest. */
 const EARLY_MS = 1;
-/** How much earlier than necessary a phase may be served, so that one wake-up serves several. */
+/** How much earlier than necessary a phase may be served where nothing is made in bursts. */
 const TOGETHER_MS = 8;
 /** How long one run may hold the thread before sockets are served. */
 const RUN_MS_MAX = 4;
@@ -61,8 +61,13 @@ interface Phase {
 }
 
 interface TickLoopOptions {
-  /** Look-ahead per player in frames; 0: each frame is made when it is due. */
+  /** Look-ahead per player in frames, at least; 0: each frame is made when it is due. */
   readonly lookAheadFrames: number;
+  /**
+   * Frames of each player that are made when one player has no more than the look-ahead: so many more lie ready at most.
+   * Default: 1.
+   */
+  readonly burstFrames?: number;
   /** Called between two players' frames, while there is time. */
   readonly yieldToPacer?: () => void;
 }
@@ -76,7 +81,8 @@ export class TickLoop {
   readonly #boundary: ErrorBoundary;
   readonly #yieldToPacer: () => void;
   readonly #lookAheadMs: number;
-  readonly #togetherMs: number;
+  /** Phases are served together whose look-ahead would end within this. */
+  readonly #reachMs: number;
   readonly #phases: Phase[];
   readonly #entries = new Map<LoopMember, ScheduleEntry>();
   readonly #urgent = new FairQueue<ScheduleEntry>();
@@ -94,13 +100,14 @@ export class TickLoop {
   constructor(
     clock: Clock,
     boundary: ErrorBoundary,
-    { lookAheadFrames, yieldToPacer = () => undefined }: TickLoopOptions,
+    { lookAheadFrames, burstFrames = 1, yieldToPacer = () => undefined }: TickLoopOptions,
   ) {
     this.#clock = clock;
     this.#boundary = boundary;
     this.#yieldToPacer = yieldToPacer;
     this.#lookAheadMs = lookAheadFrames * FRAME_MS;
-    this.#togetherMs = lookAheadFrames === 0 ? EARLY_MS : TOGETHER_MS;
+    const singleMs = lookAheadFrames === 0 ? EARLY_MS : TOGETHER_MS;
+    this.#reachMs = burstFrames === 1 ? singleMs : burstFrames * FRAME_MS;
     this.#reportedAtMs = clock.now();
     this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, entries: [], frontMs: 0 }));
   }
@@ -189,10 +196,15 @@ export class TickLoop {
       const isShort = this.#urgent.length > 0;
       const entry = this.#urgent.shift() ?? this.#routine.shift();
       if (entry === undefined) break;
-      // On a busy machine the processor is then gone for milliseconds: too long for a player that is short of frames.
-      if (!isShort) this.#yieldToPacer();
       entry.isQueued = false;
-      if (!entry.isGone) nowMs = this.#serve(entry, nowMs);
+      // Frames in a row cost less than as many at different times. Those that are short of them take turns.
+      do {
+        if (entry.isGone) break;
+        // On a busy machine the processor is then gone for milliseconds: too long for a player that is short of frames.
+        if (!isShort) this.#yieldToPacer();
+        nowMs = this.#serve(entry, nowMs);
+      } while (!isShort && this.#isOwed(entry) && nowMs - startedMs < RUN_MS_MAX);
+      if (this.#isOwed(entry)) this.#queue(entry);
     }
     this.#busyMs += nowMs - startedMs;
     this.#ranUntilMs = nowMs;
@@ -205,13 +217,11 @@ export class TickLoop {
     const { member } = entry;
     this.#dropMissed(entry, nowMs);
     const aheadMs = entry.dueMs - nowMs;
-    const isReady = this.#boundary.prepare(member) && aheadMs < this.#lookAheadMs + this.#togetherMs;
+    const isReady = this.#boundary.prepare(member) && entry.dueMs < entry.phase.frontMs;
     if (isReady || aheadMs < EARLY_MS) {
       this.#starved.delete(entry);
       this.#boundary.send(member, entry.dueMs);
       entry.dueMs += FRAME_MS;
-      // The rest of its look-ahead follows after the other players have been served.
-      if (!entry.isGone && entry.dueMs < entry.phase.frontMs) this.#queue(entry);
     } else if (!entry.isGone) {
       entry.recheckMs = aheadMs > RECHECK_MS + EARLY_MS ? entry.dueMs - RECHECK_MS : entry.dueMs;
       this.#starved.add(entry);
@@ -237,18 +247,26 @@ export class TickLoop {
     entry.member.onDeadlinesDropped(missedFrames);
   }
 
-  /** Puts every phase that is due into a queue. */
+  /** Puts all players into a queue as soon as one phase is due: one wake-up serves them. */
   #queueDue(nowMs: number): void {
-    for (const phase of this.#phases) {
-      if (phase.entries.length === 0 || !this.#isTime(phase, nowMs)) continue;
-      while (this.#isTime(phase, nowMs)) phase.frontMs += FRAME_MS;
-      for (const entry of phase.entries) this.#queue(entry);
+    if (this.#phases.some((phase) => this.#endsWithin(phase, nowMs, EARLY_MS))) {
+      for (const phase of this.#phases) {
+        if (!this.#endsWithin(phase, nowMs, this.#reachMs)) continue;
+        while (this.#endsWithin(phase, nowMs, this.#reachMs)) phase.frontMs += FRAME_MS;
+        for (const entry of phase.entries) this.#queue(entry);
+      }
     }
     for (const entry of this.#starved) if (entry.recheckMs - nowMs < EARLY_MS) this.#queue(entry);
   }
 
-  #isTime({ frontMs }: Phase, nowMs: number): boolean {
-    return frontMs - this.#lookAheadMs - nowMs < this.#togetherMs;
+  /** Its players will have less than the look-ahead by then. */
+  #endsWithin({ entries, frontMs }: Phase, nowMs: number, withinMs: number): boolean {
+    return entries.length > 0 && frontMs - this.#lookAheadMs - nowMs < withinMs;
+  }
+
+  /** More of its frames are to be made now. */
+  #isOwed(entry: ScheduleEntry): boolean {
+    return !entry.isGone && entry.dueMs < entry.phase.frontMs && !this.#starved.has(entry);
   }
 
   #queue(entry: ScheduleEntry): void {

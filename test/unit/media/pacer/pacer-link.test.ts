@@ -1,7 +1,7 @@
 // A worker's end of the pacer: the pacer starts after the first path is opened, is lost, and is replaced.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import { FrameRingReader } from "../../../../src/media/pacer/frame-ring.ts";
+import { FrameRingReader, RING_FRAMES } from "../../../../src/media/pacer/frame-ring.ts";
 import type { PacerEnd } from "../../../../src/media/pacer/pacer-end.ts";
 import { PacerLink } from "../../../../src/media/pacer/pacer-link.ts";
 import type { Lateness, PacerCommand, PacerEvent } from "../../../../src/media/pacer/pacer-messages.ts";
@@ -195,8 +195,8 @@ describe("a send path", () => {
     expect(pacer.duesMs).toEqual([20]);
     const [command] = pacer.commands;
     const { ring } = command as Extract<PacerCommand, { type: "open" }>; // the first is an open
-    // Behind the states and sizes of eight slots.
-    expect(new Float64Array(ring, 64, 1)[0]).toBe(5020);
+    // Behind the states and sizes of all slots.
+    expect(new Float64Array(ring, 8 * RING_FRAMES, 1)[0]).toBe(5020);
   });
 });
 

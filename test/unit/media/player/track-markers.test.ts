@@ -137,11 +137,11 @@ function seek(positionMs: number, seekId = 1): void {
   player.seek({ type: "seek", playerId: 1, trackId: 1, seekId, positionMs });
 }
 
-/** The packets that are left when segments are skipped, which are one when less than 120 ms lie between them. */
+/** The packets that are left when segments are skipped, which are one when less than 180 ms lie between them. */
 function leftOf(segments: ReadonlyArray<{ readonly positionMs: number; readonly skipToMs: number }>): number[] {
   const isSkipped = new Array<boolean>(PACKETS.length).fill(false);
   for (const { positionMs, skipToMs } of segments) isSkipped.fill(true, positionMs / FRAME_MS, skipToMs / FRAME_MS);
-  for (let rest = 1; rest <= 6; rest++) {
+  for (let rest = 1; rest <= 9; rest++) {
     for (let first = 1; first + rest < isSkipped.length; first++) {
       const isRest = isSkipped.slice(first, first + rest).every((skipped) => !skipped);
       if (isRest && isSkipped[first - 1] && isSkipped[first + rest]) isSkipped.fill(true, first, first + rest);
