@@ -12,10 +12,12 @@ import { Pacer } from "./pacer.ts";
 import type { PacerCommand } from "./pacer-messages.ts";
 import { WakeUpFlag } from "./wake-up-flag.ts";
 
-/** Sockets and timers wait so long at most. */
-const SLICE_MS_MAX = 10;
-/** Same limit while responses are awaited, so that joining sessions are not delayed. */
-const JOINING_SLICE_MS_MAX = 1;
+/** Sockets and timers are served when so much time has passed, the next time that it wakes. */
+const SLICE_MS = 10;
+/** It wakes for them alone after so long: frames are due more often than that. */
+const WAIT_MS_MAX = 50;
+/** Both while responses are awaited, so that joining sessions are not delayed. */
+const JOINING_MS = 1;
 
 /** Serves the workers whose ports are passed to `connect`. */
 export class PacerThread {
@@ -23,6 +25,8 @@ export class PacerThread {
   readonly #offsetMs = sharedTimeOffsetMs();
   readonly #pacer: Pacer;
   #isRunning = false;
+  /** Number of frames that had been put into rings when it last looked. */
+  #seenSignals = Number.NaN;
   /** Number of wake-up messages sent before messages were last read. */
   #seenCalls = 0;
 
@@ -63,16 +67,20 @@ export class PacerThread {
 
   #runSlice(): void {
     const startedMs = systemClock.now();
-    const lengthMs = this.#pacer.isJoining ? JOINING_SLICE_MS_MAX : SLICE_MS_MAX;
+    const { isJoining } = this.#pacer;
+    const lengthMs = isJoining ? JOINING_MS : SLICE_MS;
+    const waitMsMax = isJoining ? JOINING_MS : WAIT_MS_MAX;
     do {
       const seenSignals = this.#wakeUpFlag.signals;
-      const dueMs = this.#pacer.run();
+      const isAsSeen = seenSignals === this.#seenSignals;
+      this.#seenSignals = seenSignals;
+      const dueMs = this.#pacer.run({ isAsSeen });
       if (dueMs === Number.POSITIVE_INFINITY && this.#wakeUpFlag.sleep(seenSignals)) {
         this.#isRunning = false;
         return;
       }
       const nowMs = systemClock.now();
-      const untilMs = Math.min(dueMs - this.#offsetMs, startedMs + lengthMs);
+      const untilMs = Math.min(dueMs - this.#offsetMs, startedMs + waitMsMax);
       if (untilMs > nowMs) this.#wakeUpFlag.wait(seenSignals, untilMs + this.#offsetMs, untilMs - nowMs);
     } while (this.#wakeUpFlag.calls === this.#seenCalls && systemClock.now() - startedMs < lengthMs);
     this.#scheduleSlice();

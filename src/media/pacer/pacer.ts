@@ -25,6 +25,11 @@ interface ConnectedWorker {
   reportedAtMs: number;
 }
 
+interface ServedSender {
+  readonly rtpSender: RtpSender;
+  readonly worker: ConnectedWorker;
+}
+
 interface PacerOptions {
   /** Clock of the pacer's thread. */
   readonly clock: Clock;
@@ -49,7 +54,9 @@ export class Pacer {
   readonly #options: PacerOptions;
   readonly #workers = new Set<ConnectedWorker>();
   /** All RTP senders of all workers, in one array to walk over. */
-  #rtpSenders: { readonly rtpSender: RtpSender; readonly worker: ConnectedWorker }[] = [];
+  #rtpSenders: readonly ServedSender[] = [];
+  /** By their index, the deadline of the oldest frame that was seen there; Infinity: none was, -Infinity: nobody looked. */
+  #duesMs = new Float64Array(0);
   #joiningCount = 0;
 
   constructor(options: PacerOptions) {
@@ -73,28 +80,50 @@ export class Pacer {
     return { execute: (command) => this.#execute(worker, command), leave: () => this.#dismiss(worker) };
   }
 
-  /** Sends all that is due; returns the next deadline, or Infinity without one. */
-  run(): number {
+  /**
+   * Sends all that is due; returns the next deadline, or Infinity without one. `isAsSeen`: no frame has been put into a
+   * ring since the last run began.
+   */
+  run({ isAsSeen = false } = {}): number {
     const { clock, offsetMs } = this.#options;
     let nowMs = clock.now() + offsetMs;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const { rtpSender, worker } of this.#rtpSenders) {
-      // Several when it is late: they follow each other at once, listeners' buffers even it out.
-      while (rtpSender.dueMs <= nowMs) {
-        const dueMs = rtpSender.sendNext(nowMs);
-        nowMs = clock.now() + offsetMs;
-        if (dueMs !== undefined) worker.lateness.add(nowMs - dueMs);
-      }
-      nextMs = Math.min(nextMs, rtpSender.dueMs);
+    const duesMs = this.#duesMs;
+    for (let index = 0; index < duesMs.length; index++) {
+      const seenMs = duesMs[index]!;
+      if (!isAsSeen || seenMs <= nowMs) nowMs = this.#sendDue(index, nowMs);
+      nextMs = Math.min(nextMs, duesMs[index]!);
     }
     this.#report(nowMs - offsetMs);
     return nextMs;
   }
 
+  /** Sends what is due of one RTP sender. Returns the time afterwards. */
+  #sendDue(index: number, startMs: number): number {
+    const { clock, offsetMs } = this.#options;
+    const { rtpSender, worker } = this.#rtpSenders[index]!;
+    let nowMs = startMs;
+    let dueMs = rtpSender.dueMs;
+    // Several when it is late: they follow each other at once, listeners' buffers even it out.
+    while (dueMs <= nowMs) {
+      const sentDueMs = rtpSender.sendNext(nowMs);
+      nowMs = clock.now() + offsetMs;
+      if (sentDueMs !== undefined) worker.lateness.add(nowMs - sentDueMs);
+      dueMs = rtpSender.dueMs;
+    }
+    this.#duesMs[index] = dueMs;
+    return nowMs;
+  }
+
+  #setRtpSenders(rtpSenders: readonly ServedSender[]): void {
+    this.#rtpSenders = rtpSenders;
+    this.#duesMs = new Float64Array(rtpSenders.length).fill(Number.NEGATIVE_INFINITY);
+  }
+
   /** Closes everything. */
   close(): void {
     for (const { rtpSender } of this.#rtpSenders) rtpSender.close();
-    this.#rtpSenders = [];
+    this.#setRtpSenders([]);
     this.#workers.clear();
   }
 
@@ -106,8 +135,11 @@ export class Pacer {
       return;
     }
     const rtpSender = worker.rtpSenders.get(rtpSenderId);
-    if (command.type === "start") rtpSender?.start(command.key, command.rtp);
-    else if (command.type === "rekey") rtpSender?.rekey(command.key);
+    if (command.type === "start") {
+      rtpSender?.start(command.key, command.rtp);
+      // What lies ready is due from now on.
+      this.#duesMs.fill(Number.NEGATIVE_INFINITY);
+    } else if (command.type === "rekey") rtpSender?.rekey(command.key);
     else this.#close(worker, rtpSenderId);
   }
 
@@ -124,7 +156,7 @@ export class Pacer {
       return;
     }
     worker.rtpSenders.set(rtpSenderId, rtpSender);
-    this.#rtpSenders.push({ rtpSender, worker });
+    this.#setRtpSenders([...this.#rtpSenders, { rtpSender, worker }]);
     this.#joiningCount += 1;
     void rtpSender.discover().finally(() => {
       this.#joiningCount -= 1;
@@ -136,7 +168,7 @@ export class Pacer {
     if (rtpSender === undefined) return;
     rtpSender.close();
     worker.rtpSenders.delete(rtpSenderId);
-    this.#rtpSenders = this.#rtpSenders.filter((entry) => entry.rtpSender !== rtpSender);
+    this.#setRtpSenders(this.#rtpSenders.filter((entry) => entry.rtpSender !== rtpSender));
   }
 
   /** Ready frames are still sent, so that listeners of a lost worker miss as little as possible. */
