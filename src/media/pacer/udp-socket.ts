@@ -7,6 +7,7 @@ import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { DatagramSocket } from "../../network/sockets.ts";
 import type { HandlerGuard } from "./handler-guard.ts";
 import { type ExternalAddress, encodeDiscoveryRequest, parseDiscoveryResponse } from "./ip-discovery.ts";
+import { DirectSender, receiverOf } from "./udp-handle.ts";
 
 const DISCOVERY_TRIES_MAX = 6;
 const DISCOVERY_RESEND_MS = 500;
@@ -40,6 +41,7 @@ interface UdpSocketOptions {
 export class UdpSocket {
   readonly #options: UdpSocketOptions;
   readonly #socket: DatagramSocket;
+  readonly #direct: DirectSender;
   readonly #keepAlive = Buffer.alloc(8);
   readonly #checkSent: (error: Error | null) => void;
   readonly #datagrams: TokenBucket;
@@ -58,6 +60,7 @@ export class UdpSocket {
     this.#options = options;
     const { socket, clock, guardHandler } = options;
     this.#socket = socket;
+    this.#direct = new DirectSender(socket);
     this.#datagrams = new TokenBucket({ clock, burst: DATAGRAMS_BURST, perSecond: DATAGRAMS_PER_SECOND });
     // Connected sockets report "port unreachable" here, at any time.
     this.#socket.on(
@@ -117,7 +120,7 @@ export class UdpSocket {
   send(packet: Uint8Array): void {
     if (this.#isClosed) return;
     if (this.#packetCount++ % PACKETS_PER_CHECK === 0) this.#socket.send(packet, this.#checkSent);
-    else this.#socket.send(packet);
+    else if (!this.#direct.send(packet)) this.#socket.send(packet);
   }
 
   /**
@@ -174,29 +177,4 @@ export class UdpSocket {
     this.#isDead = true;
     this.#options.onDead(error);
   }
-}
-
-interface Receiver {
-  recvStart(): number;
-  recvStop(): number;
-}
-
-/**
- * The part of the system's socket that receives. Node has no public method to only send. If this internal is gone, a
- * flooded port keeps costing what it costs Node to read it.
- */
-function receiverOf(socket: DatagramSocket): Receiver | undefined {
-  const key = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "state symbol");
-  const state: unknown = key === undefined ? undefined : Reflect.get(socket, key);
-  const handle = isObject(state) && "handle" in state ? state.handle : undefined;
-  return isReceiver(handle) ? handle : undefined;
-}
-
-function isReceiver(handle: unknown): handle is Receiver {
-  if (!isObject(handle) || !("recvStart" in handle) || !("recvStop" in handle)) return false;
-  return typeof handle.recvStart === "function" && typeof handle.recvStop === "function";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
