@@ -15,7 +15,7 @@ export interface CurrentTask {
 }
 
 /** How often a thread that is not blocked updates its heartbeat, milliseconds. */
-export const HEARTBEAT_INTERVAL_MS = 50;
+export const HEARTBEAT_INTERVAL_MS = 200;
 
 const BEATS = 0;
 const OWNER = 1;

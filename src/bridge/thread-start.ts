@@ -27,7 +27,7 @@ export function openHeartbeat(memory: SharedArrayBuffer): Heartbeat {
   return heartbeat;
 }
 
-/** Shows every 50 ms from now on that the thread lives; `onHeartbeat` is what else it has to see to as often. */
+/** Shows five times a second from now on that the thread lives; `onHeartbeat` is what else it has to see to as often. */
 export function startHeartbeat(heartbeat: Heartbeat, clock: Clock, onHeartbeat = (): void => undefined): void {
   const beat = (): void => {
     heartbeat.beat();

@@ -7,19 +7,19 @@ import type { Heartbeat } from "../../bridge/heartbeat.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { ThreadTimes } from "../../lib/thread-cpu.ts";
 
-/** Checks without a heartbeat after which it is worth asking the system: a miss or two are normal. */
-const ASK_AFTER = 3;
+/** Checks without a heartbeat after which it is worth asking the system: a miss is normal. */
+const ASK_AFTER = 1;
 /**
  * A thread that has used this much processor time since then without reaching its timers hangs. With the checks before
- * that is 0.65 s: a slow machine may take half a second for work that is meant to be short.
+ * that is 0.8 s: a slow machine may take half a second for work that is meant to be short.
  */
 const HANGING_CPU_MS = 500;
 /**
  * Looks in a row after which it hangs where its times are not known, and where they are: it waits for something that is
  * no processor.
  */
-const CHECKS_WITHOUT_CPU = 18;
-const CHECKS_MAX = 60;
+const CHECKS_WITHOUT_CPU = 5;
+const CHECKS_MAX = 15;
 /** A thread that has waited for a processor for this share of the time would continue if it had one. */
 const STARVED_SHARE = 0.5;
 /**
@@ -38,7 +38,7 @@ interface ThreadWatchOptions {
   readonly onSilent: () => void;
 }
 
-/** Checks in a row at which one value did not change, and the processor times since the third. */
+/** Checks in a row at which one value did not change, and the processor times since the first. */
 class Stillness {
   readonly #intervalMs: number;
   #value = 0;

@@ -10,7 +10,7 @@ import { startPlugin } from "./start-plugin.ts";
 
 /** Memory outside of the JavaScript heap, which has a separate limit: more is a leak, or an unbounded page. */
 const BUFFERS_BYTES_MAX = 192 * 1024 * 1024;
-const CHECK_EVERY_HEARTBEATS = 20;
+const CHECK_EVERY_HEARTBEATS = 5;
 
 if (parentPort === null) throw new Error("plugin-host/runtime/main.ts runs in a worker thread only");
 // workerData is made by plugin-host/manage from the same contract.

@@ -20,9 +20,9 @@ import { createPlanner } from "../../../support/planner-builders.ts";
 import { linkTo } from "../../../support/scripted-links.ts";
 
 const START_MS = 15_250;
-const CHECK_INTERVAL_MS = 50;
+const CHECK_INTERVAL_MS = 200;
 /** Checks without a heartbeat after which a worker counts as hanging that does not say which thread it is. */
-const CHECKS = 18;
+const CHECKS = 5;
 
 afterEach(closePool);
 
