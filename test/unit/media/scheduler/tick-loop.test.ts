@@ -55,10 +55,11 @@ class RecordingPlayer implements LoopMember {
   }
 }
 
-function createLoop(lookAheadFrames = LOOK_AHEAD_FRAMES, yieldToPacer = (): void => undefined) {
+function createLoop(lookAheadFrames = LOOK_AHEAD_FRAMES, yieldToPacer = (): void => undefined, burstFrames = 1) {
   const clock = new FakeClock();
   const boundary = createErrorBoundary();
-  return { clock, ...boundary, loop: new TickLoop(clock, boundary.boundary, { lookAheadFrames, yieldToPacer }) };
+  const options = { lookAheadFrames, burstFrames, yieldToPacer };
+  return { clock, ...boundary, loop: new TickLoop(clock, boundary.boundary, options) };
 }
 
 function gaps(times: readonly number[]): number[] {
@@ -395,5 +396,93 @@ describe("the tick loop", () => {
     expect(other.usedMs).toBe(0);
     expect(marked[0]).toEqual({ owner: 7, activity: "prepare" });
     expect(heartbeat.currentTask).toBeUndefined();
+  });
+});
+
+describe("a tick loop that makes bursts", () => {
+  const BURST_FRAMES = 3;
+  const createBurstLoop = () => createLoop(LOOK_AHEAD_FRAMES, undefined, BURST_FRAMES);
+  /** Players of several phases, of which some came between two turns. */
+  const crowd = ({ clock, loop }: ReturnType<typeof createBurstLoop>): readonly RecordingPlayer[] =>
+    Array.from({ length: 60 }, (_, index) => {
+      const player = new RecordingPlayer(clock, 0, index);
+      loop.add(player);
+      clock.advance(index % 7);
+      return player;
+    });
+
+  it("serves the players of all phases when it wakes, once in so many frame times", () => {
+    const bench = createBurstLoop();
+    const players = crowd(bench);
+    bench.clock.advance(200);
+    const settledMs = bench.clock.now();
+    bench.clock.advance(1200);
+
+    const times = players.flatMap(({ sentAt }) => sentAt.filter((atMs) => atMs > settledMs));
+    const wakes = [...new Set(times)].sort((one, other) => one - other);
+    expect(wakes).toHaveLength(1200 / (BURST_FRAMES * FRAME_MS));
+    expect(Math.min(...gaps(wakes))).toBeGreaterThan(BURST_FRAMES * FRAME_MS - FRAME_MS);
+    for (const player of players) {
+      const settled = player.lookAheadsMs.slice(2 * LOOK_AHEAD_FRAMES);
+      expect(Math.min(...settled)).toBeGreaterThan(LOOK_AHEAD_MS - FRAME_MS - 1);
+      expect(Math.max(...settled)).toBeLessThan(LOOK_AHEAD_MS + BURST_FRAMES * FRAME_MS);
+      expect(new Set(gaps(player.deadlines))).toEqual(new Set([FRAME_MS]));
+    }
+  });
+
+  it("makes the frames of one player in a row, but for those that are short of them", () => {
+    const { clock, loop } = createBurstLoop();
+    const order: number[] = [];
+    const players = [0, 1].map((playerId) => {
+      const player = new RecordingPlayer(clock, 0, playerId);
+      const send = player.send.bind(player);
+      player.send = (deadlineMs) => {
+        order.push(playerId);
+        send(deadlineMs);
+      };
+      loop.add(player);
+      return player;
+    });
+    clock.advance(500);
+    order.length = 0;
+    clock.advance(BURST_FRAMES * FRAME_MS);
+    expect(order).toEqual(order[0] === 0 ? [0, 0, 0, 1, 1, 1] : [1, 1, 1, 0, 0, 0]);
+
+    order.length = 0;
+    for (const player of players) loop.rewind(player, 7);
+    clock.advance(1);
+    const shared = order.slice(0, 4);
+    expect(shared.filter((playerId) => playerId === 0)).toHaveLength(2);
+  });
+
+  it("makes the first frames of a player at once, and those again that were taken back", () => {
+    const { clock, loop } = createBurstLoop();
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    clock.advance(1);
+    expect(player.deadlines.length).toBeGreaterThanOrEqual(LOOK_AHEAD_FRAMES);
+    clock.advance(31);
+    const made = player.deadlines.length;
+    loop.rewind(player, 4);
+    clock.advance(1);
+    expect(player.deadlines.slice(made)).toEqual(player.deadlines.slice(made - 4, made));
+  });
+
+  it("checks a player without a frame when one is due, and gives it its look-ahead as soon as it has some", () => {
+    const { clock, loop } = createBurstLoop();
+    const player = new RecordingPlayer(clock);
+    loop.add(player);
+    clock.advance(500);
+    player.isReady = false;
+    clock.advance(300);
+    const made = player.deadlines.length;
+    expect(player.lookAheadsMs.at(-1)).toBeLessThan(1);
+    clock.advance(5 * FRAME_MS);
+    expect(player.deadlines.length - made).toBe(5);
+
+    player.isReady = true;
+    clock.advance(FRAME_MS);
+    expect(player.lookAheadsMs.at(-1)).toBeGreaterThan(LOOK_AHEAD_MS - FRAME_MS - 1);
+    expect(player.dropped).toBe(0);
   });
 });
