@@ -116,6 +116,60 @@ describe("due frames", () => {
   });
 });
 
+describe("rings that have not changed", () => {
+  const run = () => pacer.run({ isAsSeen: true });
+
+  test("frames that were seen are sent in time without another look at the rings", async () => {
+    const worker = hire();
+    const [a, b] = [await start(worker, 1), await start(worker, 2)];
+    for (const dueMs of [20, 40, 60]) a.put(dueMs);
+    b.put(30);
+    pacer.run();
+    clock.advance(20);
+    expect(run()).toBe(30 + OFFSET_MS);
+    clock.advance(25);
+    expect(run()).toBe(60 + OFFSET_MS);
+    expect(left).toEqual([a.socket, a.socket, b.socket]);
+  });
+
+  test("a frame that was put in is found once the pacer is told that some were", async () => {
+    const sender = await start(hire());
+    pacer.run();
+    sender.put(0);
+    expect([run(), left.length]).toEqual([Number.POSITIVE_INFINITY, 0]);
+    expect([pacer.run(), left.length]).toEqual([Number.POSITIVE_INFINITY, 1]);
+  });
+
+  test("one that was taken back is not sent, and the one that took its place when it is due", async () => {
+    const sender = await start(hire());
+    sender.put(20);
+    pacer.run();
+    sender.ring.revoke(1);
+    sender.put(40);
+    clock.advance(20);
+    expect([run(), left.length]).toEqual([40 + OFFSET_MS, 0]);
+    clock.advance(20);
+    expect([run(), left.length]).toEqual([Number.POSITIVE_INFINITY, 1]);
+  });
+
+  test("what lay ready before a sender had its key, or was there before others came or went, is sent", async () => {
+    const worker = hire();
+    const [a, b] = [await start(worker, 1), open(worker, 2)];
+    await settle();
+    for (const sender of [a, b]) sender.put(0);
+    a.put(20);
+    pacer.run();
+    left.length = 0;
+    worker.client.execute({ type: "start", rtpSenderId: 2, key: KEY, rtp: RTP });
+    run();
+    expect(left).toEqual([b.socket]);
+    worker.client.execute({ type: "close", rtpSenderId: 2 });
+    clock.advance(20);
+    run();
+    expect(left).toEqual([b.socket, a.socket]);
+  });
+});
+
 describe("the end of the lease", () => {
   let leaseEnd: LeaseEnd;
   /** Its sockets call this with each packet. */
