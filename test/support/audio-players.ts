@@ -33,7 +33,10 @@ export function createAudioPlayer(traits: AudioPlayerTraits): AudioPlayer {
   const { clock, open, send, voice, codecs = NO_CODECS, lookAheadFrames = 0 } = traits;
   const context: PlayerContext = {
     clock,
-    loop: new TickLoop(clock, createErrorBoundary().boundary, { lookAheadFrames }),
+    loop: new TickLoop(clock, createErrorBoundary().boundary, {
+      lookAheadFrames,
+      burstFrames: lookAheadFrames > 1 ? 3 : 1,
+    }),
     open,
     codecs,
     createBudget: traits.createBudget ?? ((taskId) => createTrackBudget({ clock, taskId })),

@@ -280,6 +280,22 @@ describe("a player with frames made ahead", () => {
     expect(voice.received).toEqual(range(0, voice.received.length - 1));
   });
 
+  it("a change right after another is heard within 100 ms, though what lies ready is made again only once", async () => {
+    await playing();
+    player.setVolume(100);
+    await tick(1);
+    const before = voice.revokedCount;
+    player.setVolume(100);
+    player.setVolume(100);
+    expect(voice.revokedCount).toBe(before);
+    await tick(2);
+    const { revokedCount } = voice;
+    expect(revokedCount).toBeGreaterThan(before + LOOK_AHEAD_FRAMES - 2);
+    await tick(10);
+    expect(voice.revokedCount).toBe(revokedCount);
+    expect(voice.received).toEqual(range(0, voice.received.length - 1));
+  });
+
   it("of 600 filter changes 4 ms apart few reach the track, and the newest does", async () => {
     const reached = vi.spyOn(Pipeline.prototype, "setFilters");
     await playing();
