@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { kazagumo } from "./npm/kazagumo.ts";
+import { lavacord } from "./npm/lavacord.ts";
 import { lavalinkClient } from "./npm/lavalink-client.ts";
 import { magmastream } from "./npm/magmastream.ts";
 import { moonlink } from "./npm/moonlink.ts";
@@ -38,8 +39,7 @@ describeRestarts([
   { ...kazagumo, afterRestart: "gives up" },
   { ...repeatedShoukaku, afterRestart: "resumes" },
   // These do not name their session when they connect again. They have not turned resuming on, so it is not stored.
-  // lavacord does the same, and is not here: while its process is busy, as with nine others that connect again in it, it
-  // misses `ready`, and does not try again (npm-clients.test.ts has it).
+  { ...lavacord, afterRestart: "finds nothing" },
   { ...poru, afterRestart: "finds nothing" },
   { ...poruV4, afterRestart: "finds nothing" },
 ]);
