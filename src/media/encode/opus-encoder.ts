@@ -76,7 +76,7 @@ export class OpusFrameEncoder implements FrameEncoder {
     if (size < 0) throw new Error(`libopus could not encode a frame (${size})`);
     // The heap may have been replaced by a larger one during the call: create the view again.
     const heap = module.HEAPU8;
-    for (let index = 0; index < size; index++) buffer[index] = heap[packetPointer + index]!;
+    buffer.set(heap.subarray(packetPointer, packetPointer + size));
     return buffer.subarray(0, size);
   }
 
