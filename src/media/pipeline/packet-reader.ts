@@ -81,6 +81,8 @@ export class PacketReader {
   #patience: Timer | undefined;
   #landedMs: number;
   #runNumber = 0;
+  /** Asked for each frame, which a signal is slow for. */
+  #isClosed = false;
   #isReading = false;
   #isAtEnd = false;
   /** Where the packets end, once that was seen; a later seek back does not forget it. */
@@ -159,7 +161,7 @@ export class PacketReader {
   /** Continues reading when there is space; called by the pipeline after it took packets. */
   wake(): void {
     if (this.#queue.length === 0) this.#awaitTarget();
-    if (this.#isReading || this.#hasFailed || this.#abort.signal.aborted || this.#demuxer === undefined) return;
+    if (this.#isReading || this.#hasFailed || this.#isClosed || this.#demuxer === undefined) return;
     if (this.#seekTargetMs === undefined && !this.#mustTurn && (this.#isAtEnd || !this.#isLow)) return;
     void this.#read(this.#generation);
   }
@@ -250,7 +252,7 @@ export class PacketReader {
     const generation = this.#generation;
     this.#patience?.cancel();
     this.#patience = this.#options.budget.clock.after(patienceMs, () => {
-      if (!this.#isReading || this.#generation !== generation || this.#abort.signal.aborted) return;
+      if (!this.#isReading || this.#generation !== generation || this.#isClosed) return;
       if (this.#demuxer !== undefined && isWaiting()) this.#start();
     });
   }
@@ -285,6 +287,7 @@ export class PacketReader {
 
   /** The track is over: releases its memory. */
   close(): void {
+    this.#isClosed = true;
     this.#abort.abort();
     this.#patience?.cancel();
     this.#generation += 1;
@@ -473,7 +476,7 @@ export class PacketReader {
 
   /** The bytes end, and the link leads to others: those are opened while the buffered ones play on. */
   #onReplaced(link: TrackLink, generation: number): void {
-    if (generation !== this.#generation || this.#abort.signal.aborted || this.#replacement !== undefined) return;
+    if (generation !== this.#generation || this.#isClosed || this.#replacement !== undefined) return;
     // An unseekable input fails once it is read to its end; so does one that is replaced again and again.
     if (this.#demuxer?.isSeekable !== true) return;
     const { budget } = this.#options;
@@ -554,7 +557,7 @@ export class PacketReader {
   }
 
   #fail(error: unknown, generation: number): void {
-    if (generation !== this.#generation || this.#abort.signal.aborted) return;
+    if (generation !== this.#generation || this.#isClosed) return;
     this.#isReading = false;
     this.#hasFailed = true;
     this.#seekTargetMs = undefined;
