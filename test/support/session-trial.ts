@@ -54,7 +54,7 @@ interface Place {
   startMs: number;
 }
 
-export class SessionTrial {
+class SessionTrial {
   readonly world = new ClusterWorld();
   readonly clients: TrialClient[] = [];
   readonly faults: string[] = [];

@@ -54,6 +54,8 @@ test.skipIf(python === undefined)("schemathesis finds no answer that contradicts
       ...["--checks", CHECKS.join(","), "--phases", "examples,coverage,fuzzing", "--continue-on-failure"],
       ...["--max-time", String(TIME_MAX_S), "--request-timeout", "20", "--no-shrink"],
       ...["--report", "json", "--report-json-path", report],
+      // Afterwards the node takes no players until it is started again: unit tests have that route.
+      ...["--exclude-path", "/v4/tonearm/drain"],
       // It keeps notes where it is started.
     ],
     { cwd: folder, maxBuffer: 64 * 1024 * 1024 },
