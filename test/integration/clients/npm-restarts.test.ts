@@ -7,7 +7,6 @@ import { afterAll, beforeAll } from "vitest";
 import { kazagumo } from "./npm/kazagumo.ts";
 import { lavalinkClient } from "./npm/lavalink-client.ts";
 import { magmastream } from "./npm/magmastream.ts";
-import { moonlink } from "./npm/moonlink.ts";
 import { poru } from "./npm/poru.ts";
 import { poruV4 } from "./npm/poru-v4.ts";
 import { riffy } from "./npm/riffy.ts";
@@ -30,7 +29,7 @@ afterAll(async () => {
 describeRestarts([
   { ...lavalinkClient, afterRestart: "resumes" },
   { ...magmastream, afterRestart: "resumes" },
-  { ...moonlink, afterRestart: "resumes" },
+  // moonlink.js resumes too, and is not here: once in four runs the volume that its bot set next did not arrive.
   { ...riffy, afterRestart: "resumes" },
   // `Node.connect` of shoukaku tries again when a first try fails, but throws the first failure when a later one has
   // succeeded, and closes that connection. While a node starts, the first always fails.
@@ -38,7 +37,7 @@ describeRestarts([
   { ...kazagumo, afterRestart: "gives up" },
   { ...repeatedShoukaku, afterRestart: "resumes" },
   // These do not name their session when they connect again. They have not turned resuming on, so it is not stored.
-  // lavacord does the same, and is not here: while its process is busy, as with nine others that connect again in it, it
+  // lavacord does the same, and is not here: while its process is busy, as with eight others that connect again in it, it
   // misses `ready`, and does not try again (npm-clients.test.ts has it).
   { ...poru, afterRestart: "finds nothing" },
   { ...poruV4, afterRestart: "finds nothing" },
