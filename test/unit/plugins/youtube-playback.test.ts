@@ -192,6 +192,7 @@ describe("a refused link", () => {
 
   test("a client whose links are refused repeatedly is tried last for other videos, too", async () => {
     await restart((site) => ({ ...site.options, clients: ["VISIONOS", "WEB"] }));
+    await open.scriptAnswered;
     open.site.player.offers.set("WEB", "open");
     for (const id of ["song0000001", "song0000002", "song-_00003"]) {
       await resolve(id);
@@ -202,6 +203,7 @@ describe("a refused link", () => {
 
   test("a video whose links are refused repeatedly does not change which client is tried for others", async () => {
     await restart((site) => ({ ...site.options, clients: ["VISIONOS", "WEB"] }));
+    await open.scriptAnswered;
     open.site.player.offers.set("WEB", "open");
     for (let count = 0; count < 4; count++) {
       await resolve("song0000001", { reason: "expiring" });
@@ -277,20 +279,26 @@ describe("a locked link", () => {
   });
 
   test("a locked link is unlocked by a script of another layout as well", async () => {
-    await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
-    open.site.script = ROTATE_SCRIPT;
+    await restart((site) => {
+      site.script = ROTATE_SCRIPT;
+      return { ...site.options, clients: ["MWEB"] };
+    });
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
   });
 
   test("a locked link uses the script of /embed/ if /iframe_api names none", async () => {
-    await restart((site) => ({ ...site.options, clients: ["MWEB"] }));
-    open.site.fail({ at: /iframe_api$/, outcome: { text: "var nothing;" } });
+    await restart((site) => {
+      site.fail({ at: /iframe_api$/, outcome: { text: "var nothing;" } });
+      return { ...site.options, clients: ["MWEB"] };
+    });
     expect(await statusOf(await resolve("song0000001"))).toBe(200);
   });
 
   test("a locked link without an available script is left to clients that need none", async () => {
-    await restart((site) => ({ ...site.options, clients: ["MWEB", "VISIONOS"] }));
-    open.site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
+    await restart((site) => {
+      site.fail({ at: /iframe_api$|embed\/$/, outcome: { text: "<!doctype html>" } });
+      return { ...site.options, clients: ["MWEB", "VISIONOS"] };
+    });
     expect(queryOf(await resolve("song0000001")).get("c")).toBe("VISIONOS");
   });
 
