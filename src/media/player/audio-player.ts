@@ -381,7 +381,7 @@ export class AudioPlayer implements LoopMember {
   /** Ends track and voice without events. May be called more than once. */
   close(): void {
     if (this.#isClosed) return;
-    this.#unsent.drop();
+    this.#unsent.close();
     this.#isClosed = true;
     this.placement.close();
     this.#context.loop.remove(this);
@@ -507,13 +507,13 @@ export class AudioPlayer implements LoopMember {
     this.#sendSilenceFrame(deadlineMs);
   }
 
-  /** Counts missing frames once audio has started; what is late at the start of a track is not lost. */
   /** Frames that were counted as sent do not leave. */
   #loseSent(frames: number): void {
     this.watch.onRevoked(frames);
     this.watch.onLost("voiceNotReady", frames);
   }
 
+  /** Counts missing frames once audio has started; what is late at the start of a track is not lost. */
   #lose(cause: LossCause, frames: number): void {
     if (this.#tracks.haveBeenAudible) this.watch.onLost(cause, frames);
   }

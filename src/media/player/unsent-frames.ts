@@ -48,6 +48,12 @@ export class UnsentFrames {
     onRevoked(count);
   }
 
+  /** The player is closed: drops them, and makes none again. */
+  close(): void {
+    this.drop();
+    this.#change?.cancel();
+  }
+
   /** Makes them again with the current settings, as far as possible. */
   remake(): void {
     const { slot, output, tracks, positions, placement, watch, onRevoked } = this.#options;
