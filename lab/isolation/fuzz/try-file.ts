@@ -12,7 +12,7 @@ import { readHlsPlaylist } from "../../../src/media/demux/hls/hls-playlist.ts";
 import type { AudioStream, Packet } from "../../../src/media/format/packet.ts";
 import { ByteWindow } from "../../../src/media/input/byte-window.ts";
 import { firstLink, playlistFormatOf } from "../../../src/media/input/link-list.ts";
-import type { QueuedPacket } from "../../../src/media/pipeline/packet-queue.ts";
+import type { QueuedPacket } from "../../../src/media/pipeline/packet-store.ts";
 import { TrackDecoder } from "../../../src/media/pipeline/track-decoder.ts";
 import { openDemuxer } from "../../../src/media/probe/open-demuxer.ts";
 import { TimeSlicer } from "../../../src/media/quota/time-slicer.ts";

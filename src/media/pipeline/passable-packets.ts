@@ -1,21 +1,20 @@
-// Decides which packets can be sent to Discord unchanged. Called by pipeline.ts for every packet. Audio thread.
+// Decides which packets can be sent to Discord unchanged. Called by packet-store.ts for every packet. Audio thread.
 
-import type { AudioStream } from "../format/packet.ts";
+import type { AudioStream, Packet } from "../format/packet.ts";
 import { isPassthroughHead, parseOpusHead } from "../opus/opus-head.ts";
 import { isPassthroughPacket } from "../opus/opus-packet.ts";
-import type { QueuedPacket } from "./packet-queue.ts";
 
 export class PassablePackets {
   #stream: AudioStream | undefined;
   #isStreamPassable = false;
 
   /** True for 20 ms of Opus whose header asks for nothing a listener would miss. */
-  has({ packet, stream }: QueuedPacket): boolean {
+  has({ data }: Packet, stream: AudioStream): boolean {
     if (stream !== this.#stream) {
       this.#stream = stream;
       this.#isStreamPassable = isPassableStream(stream);
     }
-    return this.#isStreamPassable && isPassthroughPacket(packet.data);
+    return this.#isStreamPassable && isPassthroughPacket(data);
   }
 }
 

@@ -11,11 +11,10 @@ import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { CodecSupply } from "./codecs.ts";
 import { endsTrack, JumpList } from "./jump-list.ts";
+import { HISTORY_PACKETS } from "./packet-queue.ts";
 import { PacketReader, type PacketReaderOptions } from "./packet-reader.ts";
-import { PassablePackets } from "./passable-packets.ts";
+import { type PacketSupply, packetSupplyOf } from "./packet-supply.ts";
 import type { Jump } from "./prepared-jump.ts";
-import { HISTORY_PACKETS, RecentPackets } from "./recent-packets.ts";
-import type { PacketSupply } from "./track-decoder.ts";
 import { TrackTally } from "./track-tally.ts";
 import { type AudioFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 import { TranscoderSupply } from "./transcoder-supply.ts";
@@ -66,8 +65,6 @@ export class Pipeline {
   #runFrames = 0;
   /** `positionMs` before each of the frames that could be rewound, oldest first. */
   readonly #startsMs: number[] = [];
-  readonly #passable = new PassablePackets();
-  readonly #recent = new RecentPackets(this.#passable);
   #hasFailed = false;
   /** Decoding has failed: queued packets cannot be played either. */
   #isBroken = false;
@@ -85,7 +82,7 @@ export class Pipeline {
       onProgress: () => this.#options.onProgress(),
       onFailure: (error) => this.#fail(error),
     });
-    this.#supply = this.#recent.supplyOf(this.#reader, () => this.hasLanded);
+    this.#supply = packetSupplyOf(this.#reader, () => this.hasLanded);
     this.#transcoders = new TranscoderSupply({
       codecs: options.codecs,
       budget: options.budget,
@@ -321,8 +318,8 @@ export class Pipeline {
       if (this.#isClosed) return false;
       this.#followReader();
       if (this.isEnded) return false;
-      const head = this.#reader.queue.peek();
-      if (this.#transcoder === undefined && head !== undefined) this.#startTranscoder(head.stream);
+      const { queue } = this.#reader;
+      if (this.#transcoder === undefined && queue.length > 0) this.#startTranscoder(queue.stream);
       return this.#transcoder?.canBegin(this.#supply) ?? false;
     });
     return canRender ?? false;
@@ -413,7 +410,7 @@ export class Pipeline {
   /** A seek has landed, or a jump was made: from here on packets belong to another position. */
   #beginRun(): void {
     this.#runNumber = this.#reader.runNumber;
-    this.#recent.clear();
+    this.#reader.queue.forget();
     this.#runFrames = 0;
     this.#startsMs.length = 0;
     this.#positionMs = this.#reader.landedMs;
@@ -425,31 +422,30 @@ export class Pipeline {
   /** Where the audio of a new run starts: exactly there, or for Opus at the nearest packet (at most 10 ms off). */
   #alignedStartMs(): number {
     const landedMs = this.#reader.landedMs;
-    const head = this.#reader.queue.peek();
-    if (head === undefined || !this.#passable.has(head)) return landedMs;
-    const offsetMs = landedMs - head.packet.timestampMs;
-    return head.packet.timestampMs + Math.max(0, Math.round(offsetMs / FRAME_MS)) * FRAME_MS;
+    const { queue } = this.#reader;
+    if (queue.length === 0 || !queue.isPassable) return landedMs;
+    const offsetMs = landedMs - queue.timestampMs;
+    return queue.timestampMs + Math.max(0, Math.round(offsetMs / FRAME_MS)) * FRAME_MS;
   }
 
   #passThrough(): Uint8Array | undefined {
-    const queue = this.#reader.queue;
-    if (this.#isRunFresh && queue.length > 0) this.#recent.skipPreRoll(queue, this.#alignedStartMs());
-    else if (this.#recent.skipRepeated(queue)) this.#startsMs.length = 0;
-    const head = queue.peek();
-    if (head === undefined) return undefined;
-    const canPass = this.#passable.has(head);
+    const { queue } = this.#reader;
+    if (this.#isRunFresh && queue.length > 0) queue.skipPreRoll(this.#alignedStartMs());
+    else if (queue.skipRepeated()) this.#startsMs.length = 0;
+    if (queue.length === 0) return undefined;
+    const { isPassable, stream } = queue;
     this.#chain.setPosition(this.#positionMs, this.#span);
-    if (!canPass || !this.#chain.isNeutral) {
-      this.#startTranscoder(head.stream);
+    if (!isPassable || !this.#chain.isNeutral) {
+      this.#startTranscoder(stream);
       // Until the decoder is ready, music that can be passed through continues.
       if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
-      if (!canPass || this.#isRunFresh) return undefined;
-    } else if (this.#transcoders.ready?.stream === head.stream) this.#transcoders.drop();
-    queue.shift();
-    this.#recent.addPassed(head);
-    this.tally.onPassed(head.packet, this.#positionMs);
-    this.#advanceTo(head.packet.timestampMs + FRAME_MS);
-    return head.packet.data;
+      if (!isPassable || this.#isRunFresh) return undefined;
+    } else if (this.#transcoders.ready?.stream === stream) this.#transcoders.drop();
+    const { timestampMs } = queue;
+    const data = queue.pass();
+    this.tally.onPassed(timestampMs, this.#positionMs);
+    this.#advanceTo(timestampMs + FRAME_MS);
+    return data;
   }
 
   /** Records that a frame has been made that ends there. */
@@ -462,8 +458,7 @@ export class Pipeline {
 
   /** Packets that were passed through and not sent come next again, unless a seek leads elsewhere. */
   #rewindPackets(count: number): void {
-    const packets = this.#recent.takeNewest(count);
-    if (!this.hasLanded) this.#reader.queue.unshift(packets);
+    if (!this.hasLanded) this.#reader.queue.rewind(count);
     this.#updateSpan();
     this.#guard(() => this.#chain.setPosition(this.#positionMs, this.#span));
   }
@@ -492,19 +487,18 @@ export class Pipeline {
    */
   #packetToReplace(transcoder: Transcoder): Uint8Array | undefined {
     const nextMs = transcoder.encodedUntilMs;
-    const packet = this.#recent.dataAt(nextMs);
+    const { queue } = this.#reader;
+    const packet = queue.dataAt(nextMs);
     if (packet !== undefined) return packet;
     // Timescale may have ended within a packet: skip to the start of a later one.
-    const startMs = this.#recent.startBehind(nextMs);
+    const startMs = queue.startBehind(nextMs);
     if (startMs !== undefined) transcoder.skipTo(startMs);
     return undefined;
   }
 
   /** Returns to passing packets through, at the next one. */
   #resumePassingThrough(transcoder: Transcoder): boolean {
-    const packets = this.#recent.takeFrom(transcoder.encodedUntilMs);
-    if (packets === undefined) return false;
-    this.#reader.queue.unshift(packets);
+    if (!this.#reader.queue.rewindTo(transcoder.encodedUntilMs)) return false;
     this.#stopTranscoder();
     this.#startsMs.length = 0;
     return true;
@@ -517,7 +511,7 @@ export class Pipeline {
     const { transcoder, stream } = ready;
     this.#transcoder = transcoder;
     this.#startsMs.length = 0;
-    const history = this.#recent.newest(HISTORY_PACKETS);
+    const history = this.#reader.queue.history(HISTORY_PACKETS);
     if (history.length === 0 || this.#isRunFresh) this.#startTranscoderFresh(transcoder);
     else if (stream.codec === "opus") transcoder.startAfter(history);
     else this.#startTranscoderAtHead(transcoder);
@@ -539,7 +533,7 @@ export class Pipeline {
 
   /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
   #startTranscoderFresh(transcoder: Transcoder): void {
-    this.#reader.queue.unshift(this.#recent.takeAll());
+    this.#reader.queue.rewind();
     transcoder.startAt(this.#alignedStartMs());
   }
 
@@ -547,9 +541,9 @@ export class Pipeline {
    * A chained file continues in another codec: the packets passed through were played and are of no use to its decoder.
    */
   #startTranscoderAtHead(transcoder: Transcoder): void {
-    this.#recent.clear();
-    const { fromMs, packet } = this.#reader.queue.peek() ?? {};
-    transcoder.startAt(fromMs ?? packet?.timestampMs ?? this.#positionMs);
+    const { queue } = this.#reader;
+    queue.forget();
+    transcoder.startAt(queue.length === 0 ? this.#positionMs : (queue.fromMs ?? queue.timestampMs));
   }
 
   #stopTranscoder(): void {

@@ -15,7 +15,8 @@ import type { AudioStream, Packet } from "../format/packet.ts";
 import { isRateReady, prepareRate } from "../kernels/resampler-kernel.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { FalseSilence } from "./false-silence.ts";
-import type { QueuedPacket } from "./packet-queue.ts";
+import type { QueuedPacket } from "./packet-store.ts";
+import type { PacketSupply } from "./packet-supply.ts";
 import { TrackTally } from "./track-tally.ts";
 
 /** Decoded audio kept ready: two frames for synchronous decoders, 100 ms for asynchronous ones. */
@@ -32,12 +33,6 @@ const STEPS_MAX = 64;
 const FILL_MS_MAX = 2;
 /** Packets in a row without audio: half a minute of the shortest packets, and more than any decoder needs to begin. */
 const SILENT_PACKETS_MAX = 2000;
-
-/** The source of packets, and whether more will come. */
-export interface PacketSupply {
-  take(): QueuedPacket | undefined;
-  readonly isFinished: boolean;
-}
 
 /** Decoders are made elsewhere, asynchronously; see `createDecoder`. */
 export interface TrackDecoderOptions {

@@ -51,8 +51,8 @@ export class TrackTally {
     this.gapMs += packet.durationMs;
   }
 
-  /** A packet is passed through, possibly again; `positionMs` is the end of the frame before it. */
-  onPassed({ timestampMs }: Packet, positionMs: number): void {
+  /** A packet of this track time is passed through, possibly again; `positionMs` is the end of the frame before it. */
+  onPassed(timestampMs: number, positionMs: number): void {
     this.hasAudio = true;
     if (timestampMs <= this.#passedUntilMs) return;
     this.#passedUntilMs = timestampMs + FRAME_MS / 2;

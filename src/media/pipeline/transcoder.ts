@@ -7,9 +7,10 @@ import type { EffectChain, TrackSpan } from "../effects/effect-chain.ts";
 import type { FrameEncoder } from "../encode/frame-encoder.ts";
 import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, FRAMES_AHEAD_MAX, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import { readFrameHead } from "../opus/frame-head.ts";
-import type { QueuedPacket } from "./packet-queue.ts";
+import type { QueuedPacket } from "./packet-store.ts";
+import type { PacketSupply } from "./packet-supply.ts";
 import { RecentFrames } from "./recent-frames.ts";
-import { type PacketSupply, TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
+import { TrackDecoder, type TrackDecoderOptions } from "./track-decoder.ts";
 
 /** The part of the priming frame before the first audible sample. */
 export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;

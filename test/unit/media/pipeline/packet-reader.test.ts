@@ -49,7 +49,7 @@ function setup(open: PacketReaderOptions["open"], onProgress: () => void = () =>
 async function drain(reader: PacketReader, failures: readonly unknown[]): Promise<number> {
   let count = 0;
   await until(() => {
-    while (reader.queue.shift() !== undefined) count += 1;
+    while (reader.queue.take() !== undefined) count += 1;
     reader.wake();
     return reader.isFinished || failures.length > 0;
   });
@@ -134,7 +134,7 @@ describe("a packet reader", () => {
     await until(() => reader.queue.isFull && heartbeat.currentTask === undefined);
     reader.seek(1000);
     await until(() => reader.runNumber === 2 && reader.queue.length > 1);
-    expect([demuxer.seeks, reader.queue.peek()?.packet.timestampMs]).toEqual([[1000, 1000], 920]);
+    expect([demuxer.seeks, reader.queue.timestampMs]).toEqual([[1000, 1000], 920]);
     reader.close();
   });
 

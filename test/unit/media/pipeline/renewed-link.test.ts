@@ -197,7 +197,7 @@ describe("a reader whose bytes are replaced", () => {
     const taken: { readonly timestampMs: number; readonly fromMs: number | undefined }[] = [];
     const drain = () =>
       until(() => {
-        for (let entry = reader.queue.shift(); entry !== undefined; entry = reader.queue.shift()) {
+        for (let entry = reader.queue.take(); entry !== undefined; entry = reader.queue.take()) {
           taken.push({ timestampMs: entry.packet.timestampMs, fromMs: entry.fromMs });
         }
         reader.wake();

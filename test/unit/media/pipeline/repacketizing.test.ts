@@ -33,7 +33,7 @@ it("half a packet of one stream is not joined with half a packet of the next", a
     onFailure: finish,
   });
   await whenDone;
-  const entries = [reader.queue.shift(), reader.queue.shift(), reader.queue.shift()];
+  const entries = [reader.queue.take(), reader.queue.take(), reader.queue.take()];
   expect(entries.map((entry) => [...(entry?.packet.data.subarray(-2) ?? [])])).toEqual([[0, 1], [4, 5], []]);
   expect(entries.map((entry) => entry?.stream)).toEqual([first, last, undefined]);
   reader.close();
