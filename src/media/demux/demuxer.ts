@@ -30,6 +30,8 @@ export interface Demuxer {
    * The next packet, or undefined at the end. Damaged packets are skipped. Rejects with a NodeError from the source.
    */
   next(): Promise<Packet | undefined>;
+  /** The next packet, if nothing has to be waited for; otherwise undefined, and `next` returns it. */
+  nextNow?(): Packet | undefined;
   /**
    * Goes to the last point from which decoding yields correct audio at `positionMs` (including the codec's pre-roll: 80
    * ms for Opus, one packet or more for others). The following packets start at or before the target; the pipeline

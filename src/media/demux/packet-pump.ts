@@ -22,6 +22,8 @@ const BYTES_MAX = 1024 * 1024 * 1024;
 /** Packets with padding in a row that are read past, and their bytes: all of an Ogg page, or one long packet. */
 const PADDED_COUNT_MAX = 256;
 const PADDED_BYTES_MAX = 128 * 1024;
+/** Steps of `nextNow`: a packet takes one, or a few where a cluster or a page begins. */
+const STEPS_AT_ONCE_MAX = 8;
 
 export interface PumpOptions {
   readonly cursor: ByteCursor;
@@ -51,6 +53,8 @@ export class PacketPump {
   #ahead: Held | undefined;
   /** Ended the reading ahead; thrown when the packets in front of it are returned. */
   #failure: { readonly error: unknown } | undefined;
+  /** The result of a step that `nextNow` could not use. */
+  #unused: { readonly step: Step | Promise<Step> } | undefined;
   #stream: AudioStream | undefined;
 
   constructor(options: PumpOptions) {
@@ -69,6 +73,7 @@ export class PacketPump {
     this.#held = [];
     this.#ahead = undefined;
     this.#failure = undefined;
+    this.#unused = undefined;
     this.#stream = undefined;
   }
 
@@ -92,6 +97,26 @@ export class PacketPump {
   /** Ends the stream without reading on: a seek went behind the end. The next `dropUntil` undoes it. */
   finish(): void {
     this.#isFinished = true;
+  }
+
+  /** The next packet, if nothing has to be waited for; otherwise undefined, and `next` returns it. */
+  nextNow(): Packet | undefined {
+    if (this.#isFinished || this.#held.length > 0 || this.#ahead !== undefined) return undefined;
+    if (this.#failure !== undefined || this.#unused !== undefined) return undefined;
+    const { step: takeStep, stream } = this.#options;
+    for (let steps = 0; steps < STEPS_AT_ONCE_MAX; steps++) {
+      const step = takeStep();
+      if (step === AGAIN) continue;
+      const isWhole = typeof step === "object" && "data" in step && step.data.length > 0 && step.trimEndSamples === 0;
+      if (!isWhole || isBefore(step, this.#dropUntilMs)) {
+        this.#unused = { step };
+        return undefined;
+      }
+      this.#dropUntilMs = Number.NEGATIVE_INFINITY;
+      this.#stream = stream?.();
+      return step;
+    }
+    return undefined;
   }
 
   /**
@@ -150,7 +175,8 @@ export class PacketPump {
     const bytesMax = cursor.fetchedBytes + BYTES_MAX;
     for (let steps = 0; steps < STEPS_MAX && cursor.fetchedBytes < bytesMax; steps++) {
       if (steps > 0 && work.isSpent) await work.yield();
-      let step = this.#options.step();
+      let step = this.#unused === undefined ? this.#options.step() : this.#unused.step;
+      this.#unused = undefined;
       if (step instanceof Promise) step = await step;
       if (step === WAIT) step = await this.#fill();
       if (step === undefined) return undefined;

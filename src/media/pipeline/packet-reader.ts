@@ -405,7 +405,7 @@ export class PacketReader {
         continue;
       }
       if (targetMs === undefined && (this.#isAtEnd || this.#isFull)) return;
-      const packet = await demuxer.next();
+      const packet = demuxer.nextNow?.() ?? (await demuxer.next());
       if (generation !== this.#generation) return;
       if (this.#seekTargetMs !== targetMs || this.#returnMs !== undefined) continue;
       if (targetMs !== undefined) {

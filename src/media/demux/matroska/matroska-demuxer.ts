@@ -119,6 +119,10 @@ class MatroskaDemuxer implements Demuxer {
     return this.#pump.next();
   }
 
+  nextNow(): Packet | undefined {
+    return this.#pump.nextNow();
+  }
+
   async seek(positionMs: number): Promise<void> {
     // The first block shows where the time of a recording without a head starts.
     if (this.#baseMs === undefined) await this.#pump.next();

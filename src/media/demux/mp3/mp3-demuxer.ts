@@ -150,6 +150,10 @@ class Mp3Demuxer implements Demuxer {
     return this.#pump.next();
   }
 
+  nextNow(): Packet | undefined {
+    return this.#pump.nextNow();
+  }
+
   async seek(positionMs: number): Promise<void> {
     const { lengthMs } = this.info;
     if (lengthMs !== undefined && positionMs >= lengthMs) return this.#pump.finish();

@@ -118,6 +118,10 @@ class OggDemuxer implements Demuxer {
     return this.#pump.next();
   }
 
+  nextNow(): Packet | undefined {
+    return this.#pump.nextNow();
+  }
+
   async seek(positionMs: number): Promise<void> {
     const { lengthMs } = this.info;
     // The first page shows where the sample count starts.
