@@ -35,6 +35,37 @@ describe("a packet pump", () => {
     expect((await pump.next())?.data).toHaveLength(1);
   });
 
+  it("a packet pump returns what is there at once, and through next what it has to wait for, in the same order", async () => {
+    const trimmed = { ...packet(4), trimEndSamples: 100 };
+    const promised = Promise.resolve(packet(6));
+    const steps: ReturnType<PumpOptions["step"]>[] = [packet(1), AGAIN, packet(2, 0), packet(3), trimmed, packet(5)];
+    steps.push(promised, packet(7));
+    let count = 0;
+    const { pump } = pumpOver(() => steps[count++]);
+    const read: (readonly [number | undefined, "now" | "later"])[] = [];
+    for (let index = 0; index < 7; index++) {
+      const now = pump.nextNow();
+      read.push(now === undefined ? [(await pump.next())?.timestampMs, "later"] : [now.timestampMs, "now"]);
+    }
+    expect(read).toEqual([
+      [20, "now"],
+      [60, "later"],
+      [80, "later"],
+      [100, "later"],
+      [120, "later"],
+      [140, "now"],
+      [undefined, "later"],
+    ]);
+  });
+
+  it("a packet pump forgets after a seek what it could not return at once", async () => {
+    const steps = [packet(1, 0), packet(9)];
+    const { pump } = pumpOver(() => steps.shift());
+    expect(pump.nextNow()).toBeUndefined();
+    pump.dropUntil(0);
+    expect((await pump.next())?.timestampMs).toBe(180);
+  });
+
   it("a packet pump gives up when step after step yields no packet", async () => {
     const { pump } = pumpOver(() => AGAIN);
     await expect(pump.next()).rejects.toMatchObject({ code: "media-damaged" });
