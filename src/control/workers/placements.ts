@@ -86,7 +86,7 @@ export class Placements {
     };
   }
 
-  /** The worker for one more player: by load, then by number of players; one that has failed only once it is ready. */
+  /** The worker with the least to do: by load, then by number of players; one that has failed only once it is ready. */
   get freest(): WorkerSlot | undefined {
     let best: WorkerSlot | undefined;
     for (const slot of this.#options.slots) {
@@ -95,10 +95,15 @@ export class Placements {
     return best;
   }
 
+  /** The worker for one more player: the first with room, so that no more are awake than are needed; else the freest. */
+  get #preferred(): WorkerSlot | undefined {
+    return this.#options.slots.find(({ hasRoom }) => hasRoom) ?? this.freest;
+  }
+
   /** Gives the player a shared worker, at once if one is running, otherwise when one is. */
   attach(player: PooledPlayer): void {
     if (this.#isClosed || this.#placements.has(player)) return;
-    const slot = this.freest;
+    const slot = this.#preferred;
     if (slot === undefined) this.#waiting.add(player);
     else this.assign(player, slot);
   }

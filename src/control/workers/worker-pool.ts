@@ -41,7 +41,7 @@ interface WorkerLoad {
 /** As of the workers' last reports, which come twice a second. */
 export interface PoolLoad {
   readonly workers: readonly WorkerLoad[];
-  /** Of the shared workers that run, their mean, with what is promised to players that have just begun; 1 without one. */
+  /** Of the shared workers, their mean, with what is promised to players that have just begun; 1 while all are lost. */
   readonly load: number;
   /** What one more player that plays is expected to add to `load`. */
   readonly loadPerPlayer: number;
@@ -95,7 +95,10 @@ export class WorkerPool {
   #filterModules: readonly FilterModule[] = [];
   #isClosed = false;
 
-  /** Workers start at once. Players may be attached before they are ready: their commands wait. */
+  /**
+   * The first worker starts at once, each further one when those that run are half full. Players may be attached before
+   * one is ready: their commands wait.
+   */
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     const { count, threads, clock, logger } = options;
@@ -110,7 +113,7 @@ export class WorkerPool {
     this.#governor = this.#createGovernor();
     const isWorthMoving = (fromLoad: number, toLoad: number): boolean => this.#governor.isWorthMoving(fromLoad, toLoad);
     this.#handOvers = new HandOvers({ placements, threads, isWorthMoving });
-    for (const slot of this.#slots) this.#start(slot);
+    this.#grow();
   }
 
   /** Players may come soon: workers load what plays, which they do with their first command, whatever it is. */
@@ -128,6 +131,7 @@ export class WorkerPool {
 
   /** Gives the player a worker, at once if one is running, else when one is. */
   attach(player: PooledPlayer): void {
+    this.#grow();
     this.#placements.attach(player);
   }
 
@@ -136,6 +140,7 @@ export class WorkerPool {
    * @throws NodeError "node-overloaded" when that would make others late
    */
   admit(player: PooledPlayer): void {
+    this.#grow();
     const placement = this.#placements.get(player);
     if (placement === undefined) return;
     const { slot } = placement.renderWorker ?? placement;
@@ -152,11 +157,11 @@ export class WorkerPool {
   get load(): PoolLoad {
     const { complexity, complexityMax, refusedCount } = this.#governor;
     const freest = this.#placements.freest;
-    const running = this.#slots.filter(({ thread }) => thread !== undefined);
+    const usable = this.#slots.filter(({ thread, isUnused }) => thread !== undefined || isUnused);
     return {
-      load: running.length === 0 ? 1 : meanOf(running.map(({ promisedLoad }) => promisedLoad)),
+      load: usable.length === 0 ? 1 : meanOf(usable.map(({ promisedLoad }) => promisedLoad)),
       loadPerPlayer: meanOf(this.#slots.map(({ loadPerTrack }) => loadPerTrack)) / this.#slots.length,
-      workers: [...this.#slots, ...this.#isolation.slots].map(({ index, isIsolated, players, thread }) => ({
+      workers: [...this.#slots.filter(({ isUnused }) => !isUnused), ...this.#isolation.slots].map(({ index, isIsolated, players, thread }) => ({
         index,
         isIsolated,
         isReady: thread?.isReady === true,
@@ -169,7 +174,9 @@ export class WorkerPool {
       complexityMax,
       movedCount: this.#handOvers.movedCount,
       refusedCount,
-      hasCapacity: freest !== undefined && this.#governor.hasCapacity(freest.promisedLoad),
+      hasCapacity:
+        this.#slots.some(({ isUnused }) => isUnused) ||
+        (freest !== undefined && this.#governor.hasCapacity(freest.promisedLoad)),
     };
   }
 
@@ -234,6 +241,12 @@ export class WorkerPool {
     placements.guard(() => placements.assign(player, slot));
   }
 
+  /** Starts the next worker when none of those that run is to get many more players. */
+  #grow(): void {
+    const next = this.#slots.find(({ isUnused }) => isUnused);
+    if (next !== undefined && !this.#slots.some(({ isFilling }) => isFilling)) this.#start(next);
+  }
+
   #start(slot: WorkerSlot): void {
     if (this.#isClosed) return;
     slot.onStart();
@@ -244,7 +257,7 @@ export class WorkerPool {
       onEvent: (event) => this.#onEvent(slot, event),
       onLost: (loss) => this.#onLost(slot, loss),
     };
-    const spare = slot.failureCount > 0 ? this.#spare.take(listener) : undefined;
+    const spare = this.#spare.take(listener);
     slot.thread = spare ?? new WorkerThread(this.#threadOptions(), listener);
     const { complexity, complexityMax } = this.#governor;
     if (complexity < complexityMax) slot.thread.channel.send({ type: "setComplexity", complexity });
@@ -266,6 +279,7 @@ export class WorkerPool {
   #onReport(slot: WorkerSlot, report: WorkerReport): void {
     this.totals.addReport(report);
     slot.onReport(report.worker);
+    this.#grow();
     this.#handOvers.relieve(slot);
     this.#governor.judge(this.#peakLoad);
     for (const player of report.players)
@@ -313,6 +327,7 @@ export class WorkerPool {
     }
     if (!slot.isIsolated && delayMs > 0) slot.restart = this.#options.clock.after(delayMs, () => this.#restart(slot));
     else if (!slot.isIsolated) this.#start(slot);
+    this.#grow();
     this.#placements.serveWaiting();
   }
 

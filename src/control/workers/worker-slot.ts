@@ -13,8 +13,6 @@ const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
 const STABLE_AFTER_MS = 60_000;
 /** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
 const LOAD_STEP = 0.05;
-/** Assumed cost of a player until the worker's next report, share of a core. */
-const LOAD_PER_PLAYER_MIN = 0.001;
 /** Assumed cost of a track before any is measured, as for MP3; and the bounds of measured costs. */
 const LOAD_PER_TRACK = 0.015;
 const LOAD_PER_TRACK_MIN = 0.005;
@@ -23,6 +21,10 @@ const LOAD_PER_TRACK_MAX = 0.03;
  * A load is trusted up to this multiple of the processor time used: beyond that, other processes have the processor.
  */
 const WAITING_FACTOR_MAX = 2;
+/** Up to this load a worker gets players before others do. */
+const LOAD_ROOM = 0.4;
+/** From here on the next worker starts, which takes a third of a second and more. */
+const LOAD_GROWING = 0.25;
 /** Reports, half a second apart, whose mean is a worker's load: a single one may include loading a codec. */
 const REPORTS = 4;
 
@@ -46,6 +48,8 @@ export class WorkerSlot {
   /** Those of `players` whose audio is being prepared on another worker. */
   readonly leaving = new Set<PlayerId>();
   thread: WorkerThread | undefined;
+  /** No worker has been started in it: those that run are enough. */
+  isUnused = true;
   restart: Timer | undefined;
   /** Players given to it since its last report, which does not know of them. */
   newPlayerCount = 0;
@@ -81,6 +85,16 @@ export class WorkerSlot {
     return step === otherStep ? this.players.size < other.players.size : step < otherStep;
   }
 
+  /** True while it is to get players, though others may have less to do. */
+  get hasRoom(): boolean {
+    return this.thread !== undefined && this.#isTrusted && this.#expectedLoad < LOAD_ROOM;
+  }
+
+  /** True while another worker would have nothing to do. */
+  get isFilling(): boolean {
+    return this.hasRoom && this.#expectedLoad < LOAD_GROWING;
+  }
+
   /** While the node starts, players need not crowd on the worker that was ready first: their commands wait. */
   get #isTrusted(): boolean {
     return this.#failureCount === 0 || this.thread?.isReady === true;
@@ -93,6 +107,7 @@ export class WorkerSlot {
 
   /** Another worker has started in this slot. */
   onStart(): void {
+    this.isUnused = false;
     this.newPlayerCount = 0;
     this.#reports = [];
   }
@@ -150,8 +165,6 @@ export class WorkerSlot {
 
   /** Its load, plus the expected cost of players that arrived lately if they are like the others: some will play. */
   get #expectedLoad(): number {
-    const playingCount = this.thread?.metrics?.playingCount ?? 0;
-    const loadPerPlayer = this.load / Math.max(1, playingCount);
-    return Math.max(this.promisedLoad, this.load + this.newPlayerCount * Math.max(LOAD_PER_PLAYER_MIN, loadPerPlayer));
+    return Math.max(this.promisedLoad, this.load + this.newPlayerCount * this.loadPerTrack);
   }
 }
