@@ -359,8 +359,8 @@ export class WebSocketEndpoint implements UpgradeTarget {
     const { session, held } = open;
     webSocket.on("error", (error) => this.#options.logger.debug("client WebSocket failed", { error }));
     webSocket.on("message", (data: RawData, isBinary: boolean) => {
-      if (isBinary) webSocket.close(1003, "Binary messages not supported");
-      else this.#receive(webSocket, () => protocol.onText(session, String(data)));
+      if (isBinary) held.close(1003, "Binary messages not supported");
+      else held.receive(() => this.#receive(webSocket, () => protocol.onText(session, String(data))));
     });
     webSocket.on("ping", (data) => {
       if (webSocket.bufferedAmount <= PONG_BACKLOG_MAX_BYTES) webSocket.pong(data);

@@ -74,6 +74,7 @@ test("recorded sequences that are not replayed here need audio and voice", () =>
 });
 
 async function compareConversation(client: TestClient, recorded: Parsed): Promise<void> {
+  await client.until(({ op }) => op === "stats");
   ACTIONS[recorded.name]?.(client);
   if (recorded.close === null) await client.flushed();
   else expect(await client.closed).toEqual(recorded.close);
