@@ -61,17 +61,21 @@ export class MomentGuild {
 
   /** Its state after a restart; afterwards that is what is expected. Returns what was lost since the last call. */
   judge(view: PlayerView | undefined): readonly string[] {
-    const candidates = this.#candidates();
-    const found = candidates
-      .map((expected) => ({ expected, faults: differences(expected, view, this.ledger.finished) }))
-      .reduce((best, next) => (next.faults.length <= best.faults.length ? next : best));
+    const judged = this.#candidates().map((expected) => ({
+      expected,
+      faults: differences(expected, view, this.ledger.finished),
+    }));
+    const found = judged.reduce((best, next) => (next.faults.length <= best.faults.length ? next : best));
     if (found.faults.length > 0) {
-      const all = candidates.map((expected) => differences(expected, view, this.ledger.finished).join(", "));
+      const all = judged.map(({ faults }) => faults.join(", "));
       this.#lose(`${all.join("; or, with a request that had no answer: ")}`);
     }
     for (const fault of this.ledger.compare(trackNumber(view?.track))) this.#lose(fault);
     this.#unanswered = [];
-    this.#expected = adopted(found.expected, view);
+    // Nothing shows whether a new end was taken over that was not answered: the latest is expected.
+    const fitting = judged.filter(({ faults }) => faults.length === found.faults.length);
+    const endMs = Math.max(...fitting.map(({ expected }) => expected?.track?.endMs ?? 0));
+    this.#expected = adopted(found.expected, { view, endMs });
     return this.#losses.splice(0);
   }
 
@@ -147,7 +151,10 @@ export class MomentGuild {
 }
 
 /** What is expected from now on: what was found, so that one loss is reported once. */
-function adopted(expected: Expected, view: PlayerView | undefined): Expected {
+function adopted(
+  expected: Expected,
+  { view, endMs: latestMs }: { readonly view: PlayerView | undefined; readonly endMs: number },
+): Expected {
   if (view === undefined) return undefined;
   const { voice, filters } = view as unknown as {
     readonly voice: { readonly token: string };
@@ -157,7 +164,8 @@ function adopted(expected: Expected, view: PlayerView | undefined): Expected {
   const { note } = (view.track as unknown as { userData?: { note?: number } } | null)?.userData ?? {};
   const isSame = number !== undefined && number === expected?.track?.number;
   const unknown = { lengthMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
-  const { lengthMs, endMs } = (isSame ? expected?.track : undefined) ?? unknown;
+  const { lengthMs, endMs } =
+    isSame && expected?.track !== undefined ? { ...expected.track, endMs: latestMs } : unknown;
   const { position, time } = view.state;
   const at = { floorMs: position, positionMs: position, atMs: time, isExact: view.paused };
   const track = number === undefined ? undefined : { number, note: note ?? 0, lengthMs, endMs, ...at };
