@@ -17,10 +17,10 @@ export const PRIMING_SAMPLES = FRAME_SAMPLES - ENCODER_DELAY_SAMPLES;
 /** Old and new audio overlap this long at a seek (5 ms), so that the jump does not click. */
 const SEEK_FADE_SAMPLES = 240;
 /**
- * Limit of decoded audio retained for frames that are made again (0.4 s): enough for all of them at three times the
+ * Limit of decoded audio retained for frames that are made again (0.6 s): enough for all of them at three times the
  * speed.
  */
-const READ_RETAINED_SAMPLES_MAX = 19_200;
+const READ_RETAINED_SAMPLES_MAX = 28_800;
 
 /** The previous pitch filter still applies at the beginning of the first, which is then louder than all the rest. */
 const MATCHING_FRAMES = 2;
