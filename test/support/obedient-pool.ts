@@ -119,6 +119,16 @@ export async function settled(): Promise<FakePooledPlayer> {
   return player;
 }
 
+/** Two players, each on a worker that has shown that it runs, and has nothing to do. */
+export async function onTwoWorkers(): Promise<readonly [FakePooledPlayer, FakePooledPlayer]> {
+  start("obedient", 2);
+  const first = await settled();
+  await setLoad(first, 0.5);
+  const second = await settled();
+  await setLoad(first, 0);
+  return [first, second];
+}
+
 /** Has the player's worker say that it does this for it. */
 export async function setCurrentTask(player: FakePooledPlayer, activity: keyof typeof ACTIVITY_CODES): Promise<void> {
   await orderOf(player, `mark ${player.handle?.playerId} ${ACTIVITY_CODES[activity]}`);

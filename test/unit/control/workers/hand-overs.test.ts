@@ -56,10 +56,13 @@ beforeEach(() => {
     clock,
     logger: createLogger(() => undefined),
   });
-  [busy, free] = threads.started as [FakeWorker, FakeWorker];
-  for (const worker of threads.started) worker.say({ type: "ready" });
   player = new FakePooledPlayer();
   pool.attach(player);
+  [busy] = threads.started as [FakeWorker];
+  busy.say({ type: "ready" });
+  busy.report(0.3);
+  [, free] = threads.started as [FakeWorker, FakeWorker];
+  free.say({ type: "ready" });
   free.report(0.1);
   busy.report(0.55, player.handle?.playerId);
 });

@@ -5,6 +5,7 @@ import {
   closePool,
   FakePooledPlayer,
   lines,
+  onTwoWorkers,
   orderOf,
   pool,
   setLoad,
@@ -16,17 +17,30 @@ import {
 afterEach(closePool);
 
 describe("placements of players", () => {
-  test("spreads players evenly while the loads are alike, also before it is ready", () => {
+  test("fills one worker before the next gets players, and all alike when each has some, also before they are ready", () => {
     start("obedient", 2);
-    const players = [attach(), attach(), attach(), attach()];
-    expect(players.map(({ handle }) => handle?.workerIndex).sort()).toEqual([0, 0, 1, 1]);
-    expect(new Set(players.map(({ handle }) => handle?.playerId)).size).toBe(4);
+    const indexes = Array.from({ length: 60 }, () => attach().handle?.workerIndex);
+    const counts = [indexes, indexes.slice(0, 27), indexes.slice(27, 54)].map((some) =>
+      [0, 1].map((index) => some.filter((other) => other === index).length),
+    );
+    expect(counts).toEqual([
+      [30, 30],
+      [27, 0],
+      [0, 27],
+    ]);
+  });
+
+  test("starts the next worker when the first is about to be half full, not before", () => {
+    start("obedient", 2);
+    const started = Array.from({ length: 18 }, () => {
+      attach();
+      return pool.load.workers.length;
+    });
+    expect(started).toEqual([...Array.from({ length: 17 }, () => 1), 2]);
   });
 
   test("gives players to the worker with less to do, not the one with fewer players", async () => {
-    start("obedient", 2);
-    const first = await settled();
-    const second = await settled();
+    const [first, second] = await onTwoWorkers();
     await setLoad(first, 0.5);
     await setLoad(second, 0.1);
     const players = [attach(), attach(), attach()];
@@ -35,9 +49,7 @@ describe("placements of players", () => {
   });
 
   test("players that come at once count with what the others cost, before they are measured", async () => {
-    start("obedient", 2);
-    const light = await settled();
-    const heavy = await settled();
+    const [light, heavy] = await onTwoWorkers();
     await setLoad(light, 0.3);
     await setLoad(heavy, 0.5);
     const indexes = [attach(), attach()].map(({ handle }) => handle?.workerIndex);
@@ -88,8 +100,7 @@ describe("placements of players", () => {
   });
 
   test("a silent player whose worker has no capacity plays on another that has", async () => {
-    start("obedient", 2);
-    const [first, second] = [await settled(), await settled()];
+    const [first, second] = await onTwoWorkers();
     await setLoad(first, 0.95);
     await until(() => pool.load.workers.some(({ metrics }) => metrics?.tickLoad === 0.95));
     pool.admit(first);

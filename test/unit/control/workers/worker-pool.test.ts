@@ -9,6 +9,7 @@ import {
   lines,
   logged,
   lossLogged,
+  onTwoWorkers,
   orderOf,
   pool,
   setLoad,
@@ -35,7 +36,7 @@ describe("a pool of audio workers", () => {
   });
 
   test("wakes every worker with a command that changes nothing", async () => {
-    start("obedient", 2);
+    await onTwoWorkers();
     pool.wake();
     const woken = () => lines.filter(({ message }) => message === "complexity 10").map(({ fields }) => fields.worker);
     await until(() => woken().length === 2);
@@ -155,9 +156,7 @@ describe("a worker that fails", () => {
   test.each(["exit", "throw", "fill-heap"])(
     "by %s is replaced: its players move, others notice nothing",
     async (how) => {
-      start("obedient", 2);
-      const bystander = await settled();
-      const player = await settled();
+      const [bystander, player] = await onTwoWorkers();
       expect(player.handle?.workerIndex).not.toBe(bystander.handle?.workerIndex);
       const { playerId } = { ...player.handle };
       await expect(orderOf(player, how)).rejects.toMatchObject({ code: "worker-lost" });
@@ -265,9 +264,8 @@ describe("a spare worker", () => {
 
 describe("the load of a pool", () => {
   test("is the mean of its workers, to which one more player adds what the others need, shared by the workers", async () => {
-    start("obedient", 2);
+    const [first] = await onTwoWorkers();
     expect(pool.load).toMatchObject({ load: 0, loadPerPlayer: 0.0075 });
-    const [first] = [await settled(), await settled()];
     await setLoad(first, 0.5);
     expect(pool.load.load).toBeCloseTo(0.25, 2);
   });
