@@ -60,10 +60,10 @@ function endpointKeys(read: ReadKey) {
 
 function workerKeys(read: ReadKey) {
   return {
-    /** Audio threads. 0: one per core. */
+    /** Limit of audio threads; further ones than the first start when they are needed. 0: one per core. */
     count: read(
       integerKey("tonearm.workers.count", {
-        meaning: "Audio threads. 0: one per core.",
+        meaning: "Limit of audio threads; further ones than the first start when they are needed. 0: one per core.",
         defaultValue: 0,
         min: 0,
         max: 64,
