@@ -72,10 +72,11 @@ export class MomentGuild {
     }
     for (const fault of this.ledger.compare(trackNumber(view?.track))) this.#lose(fault);
     this.#unanswered = [];
-    // Nothing shows whether a new end was taken over that was not answered: the latest is expected.
     const fitting = judged.filter(({ faults }) => faults.length === found.faults.length);
-    const endMs = Math.max(...fitting.map(({ expected }) => expected?.track?.endMs ?? 0));
-    this.#expected = adopted(found.expected, { view, endMs });
+    this.#expected = withLatestEnd(
+      adopted(found.expected, view),
+      fitting.map(({ expected }) => expected),
+    );
     return this.#losses.splice(0);
   }
 
@@ -151,10 +152,7 @@ export class MomentGuild {
 }
 
 /** What is expected from now on: what was found, so that one loss is reported once. */
-function adopted(
-  expected: Expected,
-  { view, endMs: latestMs }: { readonly view: PlayerView | undefined; readonly endMs: number },
-): Expected {
+function adopted(expected: Expected, view: PlayerView | undefined): Expected {
   if (view === undefined) return undefined;
   const { voice, filters } = view as unknown as {
     readonly voice: { readonly token: string };
@@ -164,10 +162,16 @@ function adopted(
   const { note } = (view.track as unknown as { userData?: { note?: number } } | null)?.userData ?? {};
   const isSame = number !== undefined && number === expected?.track?.number;
   const unknown = { lengthMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
-  const { lengthMs, endMs } =
-    isSame && expected?.track !== undefined ? { ...expected.track, endMs: latestMs } : unknown;
+  const { lengthMs, endMs } = (isSame ? expected?.track : undefined) ?? unknown;
   const { position, time } = view.state;
   const at = { floorMs: position, positionMs: position, atMs: time, isExact: view.paused };
   const track = number === undefined ? undefined : { number, note: note ?? 0, lengthMs, endMs, ...at };
   return { track, isPaused: view.paused, volume: view.volume, filters, voiceToken: voice.token };
+}
+
+/** Nothing shows whether a new end was taken over that was not answered: the track may go on to the latest. */
+function withLatestEnd(player: Expected, fitting: readonly Expected[]): Expected {
+  if (player?.track === undefined) return player;
+  const endMs = Math.max(player.track.endMs, ...fitting.map((other) => other?.track?.endMs ?? 0));
+  return { ...player, track: { ...player.track, endMs } };
 }

@@ -4,6 +4,7 @@
 
 import type { Clock } from "../../src/lib/clock.ts";
 import { pause } from "../../src/lib/pause.ts";
+import { OVERTAKE_MS } from "../discord/stop-rules.ts";
 import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceSession } from "../discord/voice-session.ts";
 import { type Scene, UNANSWERED } from "./fault-plan.ts";
@@ -64,6 +65,8 @@ export class GatewayAbsence {
     await pause(clock, forMs - CAUGHT_UP_MS);
     const isBack = () => session === undefined || session.isRetired || session.bindingCount > before;
     await this.#pollUntil(isBack, () => excuse(kinds, CAUGHT_UP_MS));
+    // What it tells late is judged later still.
+    excuse(kinds, CAUGHT_UP_MS + OVERTAKE_MS);
     this.#silenceCount -= 1;
     if (session !== undefined) await this.#excuseGhost(session);
   }

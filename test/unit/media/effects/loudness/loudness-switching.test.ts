@@ -148,9 +148,18 @@ describe("switching loudness", () => {
     const run = (frames: number) => {
       for (let frame = 0; frame < frames; frame++) env.over(fifo).readInto(left, right, FRAME_SAMPLES);
     };
-    run(3000);
-    const before = process.memoryUsage().heapUsed;
-    run(3000);
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(3000 * 300);
+    const frames = 3000;
+    const grownBytes = () => {
+      const before = process.memoryUsage().heapUsed;
+      run(frames);
+      return process.memoryUsage().heapUsed - before;
+    };
+    // It does until the engine has compiled it, which takes its time on a busy machine; and memory is freed at any time.
+    let quietRuns = 0;
+    for (let runs = 0; runs < 60 && quietRuns < 3; runs++) {
+      const bytes = grownBytes();
+      quietRuns = bytes >= 0 && bytes < frames * 300 ? quietRuns + 1 : 0;
+    }
+    expect(quietRuns).toBe(3);
   });
 });
