@@ -161,14 +161,16 @@ export class WorkerPool {
     return {
       load: usable.length === 0 ? 1 : meanOf(usable.map(({ promisedLoad }) => promisedLoad)),
       loadPerPlayer: meanOf(this.#slots.map(({ loadPerTrack }) => loadPerTrack)) / this.#slots.length,
-      workers: [...this.#slots.filter(({ isUnused }) => !isUnused), ...this.#isolation.slots].map(({ index, isIsolated, players, thread }) => ({
-        index,
-        isIsolated,
-        isReady: thread?.isReady === true,
-        playerCount: players.size,
-        metrics: thread?.metrics,
-        counts: thread?.counts,
-      })),
+      workers: [...this.#slots.filter(({ isUnused }) => !isUnused), ...this.#isolation.slots].map(
+        ({ index, isIsolated, players, thread }) => ({
+          index,
+          isIsolated,
+          isReady: thread?.isReady === true,
+          playerCount: players.size,
+          metrics: thread?.metrics,
+          counts: thread?.counts,
+        }),
+      ),
       hasSpare: this.#spare.isReady,
       complexity,
       complexityMax,
