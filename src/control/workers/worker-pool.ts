@@ -96,7 +96,7 @@ export class WorkerPool {
   #isClosed = false;
 
   /**
-   * The first worker starts at once, each further one when those that run are half full. Players may be attached before
+   * The first worker starts at once, each further one when those that run have no room. Players may be attached before
    * one is ready: their commands wait.
    */
   constructor(options: WorkerPoolOptions) {
@@ -243,10 +243,10 @@ export class WorkerPool {
     placements.guard(() => placements.assign(player, slot));
   }
 
-  /** Starts the next worker when none of those that run is to get many more players. */
+  /** Starts the next worker when none of those that run has room: the spare, if there is one. */
   #grow(): void {
     const next = this.#slots.find(({ isUnused }) => isUnused);
-    if (next !== undefined && !this.#slots.some(({ isFilling }) => isFilling)) this.#start(next);
+    if (next !== undefined && !this.#slots.some(({ hasRoom }) => hasRoom)) this.#start(next);
   }
 
   #start(slot: WorkerSlot): void {

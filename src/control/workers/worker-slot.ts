@@ -21,10 +21,8 @@ const LOAD_PER_TRACK_MAX = 0.03;
  * A load is trusted up to this multiple of the processor time used: beyond that, other processes have the processor.
  */
 const WAITING_FACTOR_MAX = 2;
-/** Up to this load a worker gets players before others do. */
+/** Up to this load a worker gets players before others do, and before another one is started. */
 const LOAD_ROOM = 0.4;
-/** From here on the next worker starts, which takes a third of a second and more. */
-const LOAD_GROWING = 0.25;
 /** Reports, half a second apart, whose mean is a worker's load: a single one may include loading a codec. */
 const REPORTS = 4;
 
@@ -88,11 +86,6 @@ export class WorkerSlot {
   /** True while it is to get players, though others may have less to do. */
   get hasRoom(): boolean {
     return this.thread !== undefined && this.#isTrusted && this.#expectedLoad < LOAD_ROOM;
-  }
-
-  /** True while another worker would have nothing to do. */
-  get isFilling(): boolean {
-    return this.hasRoom && this.#expectedLoad < LOAD_GROWING;
   }
 
   /** While the node starts, players need not crowd on the worker that was ready first: their commands wait. */

@@ -60,7 +60,7 @@ beforeEach(() => {
   pool.attach(player);
   [busy] = threads.started as [FakeWorker];
   busy.say({ type: "ready" });
-  busy.report(0.3);
+  busy.report(0.45);
   [, free] = threads.started as [FakeWorker, FakeWorker];
   free.say({ type: "ready" });
   free.report(0.1);

@@ -30,13 +30,13 @@ describe("placements of players", () => {
     ]);
   });
 
-  test("starts the next worker when the first is about to be half full, not before", () => {
+  test("starts the next worker when the first has no room, not before", () => {
     start("obedient", 2);
-    const started = Array.from({ length: 18 }, () => {
+    const started = Array.from({ length: 28 }, () => {
       attach();
       return pool.load.workers.length;
     });
-    expect(started).toEqual([...Array.from({ length: 17 }, () => 1), 2]);
+    expect(started).toEqual([...Array.from({ length: 27 }, () => 1), 2]);
   });
 
   test("gives players to the worker with less to do, not the one with fewer players", async () => {
