@@ -300,18 +300,25 @@ class MatroskaDemuxer implements Demuxer {
     const expectedMs = this.#expectedAt(timeMs);
     const isSeamless = expectedMs !== undefined && Math.abs(timeMs - expectedMs) <= TIME_TOLERANCE_MS;
     let timestampMs = isSeamless ? expectedMs : timeMs;
-    for (const [index, frame] of parts.frames.entries()) {
+    let first: Packet | undefined;
+    let trimEndSamples = 0;
+    for (let index = 0; index < parts.frames.length; index++) {
+      const frame = parts.frames[index]!;
       const data = track.strippedPrefix === undefined ? frame : joinBytes(track.strippedPrefix, frame);
       const samples = this.#clock.count(data);
       const durationMs = (1000 * samples) / this.stream.sampleRateHz;
       const isLast = index === parts.frames.length - 1;
       const discarded = isLast && discardNs > 0 ? Math.round((discardNs * this.stream.sampleRateHz) / 1e9) : 0;
-      this.#laced.push({ data, timestampMs, durationMs, trimEndSamples: Math.min(discarded, samples) });
+      trimEndSamples = Math.min(discarded, samples);
+      const packet = { data, timestampMs, durationMs, trimEndSamples };
+      // Nearly every block is one packet: no list for that.
+      if (first === undefined) first = packet;
+      else this.#laced.push(packet);
       timestampMs += durationMs;
     }
     this.#expectedMs = timestampMs;
-    this.#paddingMs = (1000 * (this.#laced.at(-1)?.trimEndSamples ?? 0)) / this.stream.sampleRateHz;
-    return this.#laced.shift() ?? AGAIN;
+    this.#paddingMs = (1000 * trimEndSamples) / this.stream.sampleRateHz;
+    return first ?? AGAIN;
   }
 
   /** Where a block of that time follows the one before: behind its padding, or in place of it. */

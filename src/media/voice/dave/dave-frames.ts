@@ -71,7 +71,8 @@ export class DaveFrames {
   encrypt(opus: Uint8Array): Uint8Array | undefined {
     if (this.#version === 0 || this.#cipher === undefined) return opus;
     try {
-      const frame = this.#cipher.encryptOpus(asBuffer(opus));
+      // It reads the bytes of any view; only its declaration asks for a Buffer.
+      const frame = this.#cipher.encryptOpus(opus as Buffer);
       this.#failuresInARow = 0;
       return frame;
     } catch {
@@ -82,8 +83,4 @@ export class DaveFrames {
       return undefined;
     }
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
