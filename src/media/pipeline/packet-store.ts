@@ -16,9 +16,10 @@ export interface QueuedPacket {
   readonly fromMs?: number | undefined;
 }
 
-/** Initial sizes, both powers of two: a second of Opus at 128 kbit/s, and what is kept behind the playing position. */
+/** A power of two, for a second of Opus and what is kept behind the playing position. */
 const PACKETS_INITIAL = 64;
-const BYTES_INITIAL = 16_384;
+/** The ring of bytes is a multiple of this. */
+const BYTES_STEP = 8192;
 /** A larger ring is given back once it is empty. */
 const BYTES_KEPT_MAX = 1024 * 1024;
 /** Numbers of a packet: its time, length, end padding, and `fromMs` or NaN. */
@@ -163,9 +164,7 @@ export class PacketStore {
   }
 
   #growBytes(sizeBytes: number): void {
-    let lengthBytes = Math.max(BYTES_INITIAL, this.#bytes.length);
-    while (lengthBytes < 2 * this.#keptBytes + sizeBytes) lengthBytes *= 2;
-    const bytes = new Uint8Array(lengthBytes);
+    const bytes = new Uint8Array(Math.ceil((1.5 * this.#keptBytes + sizeBytes) / BYTES_STEP) * BYTES_STEP);
     let writeAt = 0;
     for (let number = this.#first; number < this.#end; number++) {
       bytes.set(this.dataOf(number), writeAt);

