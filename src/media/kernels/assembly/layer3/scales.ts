@@ -3,15 +3,7 @@
 
 import { POSITIONS_BYTE, SCALE_BITS_BYTE, SCALE_COUNTS_BYTE, SCALES } from "../../numbers/layer3.ts";
 import { read } from "./bits.ts";
-import {
-  BLOCK_TYPE,
-  fact,
-  HAS_EXTRA_SCALES,
-  IS_MIXED,
-  SCALE_CODE,
-  SHORT_BLOCKS,
-  setFact,
-} from "./granule.ts";
+import { BLOCK_TYPE, fact, HAS_EXTRA_SCALES, IS_MIXED, SCALE_CODE, SHORT_BLOCKS, setFact } from "./granule.ts";
 
 /** Of a band that has no position: it is no intensity. */
 export const NO_POSITION: i32 = 255;

@@ -25,7 +25,7 @@ const RIGHT: usize = SPECTRA_BYTE + 4 * GRANULE_SAMPLES;
 const POSITIONS: i32 = 7;
 const POSITIONS_2: i32 = 64;
 /** What both sides are scaled by where the spectrum was taken for a sum. */
-const ROOT: f32 = 1.4142135623730951;
+const ROOT: f32 = Math.SQRT2 as f32;
 
 /** Both spectra are scaled, as sum and difference where the mode has that. `positions`: of the bands of intensity. */
 export function joinSides(left: usize, right: usize, positions: usize, rate: i32, mode: i32, isVersion1: bool): void {
@@ -56,7 +56,8 @@ function directLong(right: usize, positions: usize, rate: i32, isSum: bool, isVe
   while (last >= 0 && isSilent(longStart(rate, last), longStart(rate, last + 1))) last--;
   for (let band = 0; band < 22; band++) {
     // The last band has the position of the one before it.
-    const position = band === 21 ? lastPosition(load<u8>(positions + 20), last >= 20, isVersion1) : load<u8>(positions + band);
+    const position =
+      band === 21 ? lastPosition(load<u8>(positions + 20), last >= 20, isVersion1) : load<u8>(positions + band);
     const start = longStart(rate, band);
     const end = longStart(rate, band + 1);
     if (band > last) direct(right, start, end, position, isSum, isVersion1);

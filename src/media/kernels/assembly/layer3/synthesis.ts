@@ -61,7 +61,8 @@ function transform(from: usize, to: usize): void {
     target = other;
   }
   for (let half = 2; half <= 16; half <<= 1) {
-    for (let block = 0; block < SUBBANDS; block += 2 * half) merge(source + VECTOR_BYTES * block, target + VECTOR_BYTES * block, half);
+    for (let block = 0; block < SUBBANDS; block += 2 * half)
+      merge(source + VECTOR_BYTES * block, target + VECTOR_BYTES * block, half);
     const other = source;
     source = target;
     target = other;
