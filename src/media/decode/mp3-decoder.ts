@@ -36,6 +36,7 @@ class Mp3Decoder implements Decoder {
     if (this.#isClosed) return EMPTY_BLOCK;
     const frame = this.#layer3 === undefined ? undefined : layer3FrameOf(packet);
     const block = frame === undefined ? this.#decodeByLibrary(packet) : this.#decodeLayer3(packet, frame);
+    if (frame === undefined || block === undefined) this.#layer3?.lose();
     if (block === undefined) return this.#damage.damaged();
     this.#damage.clear();
     return block;

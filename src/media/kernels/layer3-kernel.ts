@@ -3,7 +3,15 @@
 
 import { layer3Tables } from "./layer3-tables.ts";
 import { F32_BYTES } from "./numbers/block.ts";
-import { FRAME_BYTE, FRAME_BYTES_MAX, OUTPUT_BYTE, OUTPUT_SAMPLES, SLOT_BYTES, SLOTS_BYTE } from "./numbers/layer3.ts";
+import {
+  FRAME_BYTE,
+  FRAME_BYTES_MAX,
+  OUTPUT_BYTE,
+  OUTPUT_SAMPLES,
+  SLOT_BYTES,
+  SLOT_RESERVOIR,
+  SLOTS_BYTE,
+} from "./numbers/layer3.ts";
 import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
 
 /** The exports of assembly/layer3.ts. */
@@ -74,6 +82,11 @@ class Layer3Memory {
     this.#bytes.fill(0, slot, slot + SLOT_BYTES);
   }
 
+  /** `SLOT_RESERVOIR` begins behind the number of bytes in it. */
+  emptyReservoir(slot: number): void {
+    this.#bytes.fill(0, slot, slot + SLOT_RESERVOIR);
+  }
+
   release(slot: number): void {
     this.#freeSlots.push(slot);
   }
@@ -117,6 +130,11 @@ export class Layer3Stream {
    */
   decode(packet: Uint8Array, frame: Layer3Frame): number {
     return this.#slot === undefined ? 0 : this.#memory.decode(this.#slot, packet, frame);
+  }
+
+  /** A frame is missing: those that need its data fade out. */
+  lose(): void {
+    if (this.#slot !== undefined) this.#memory.emptyReservoir(this.#slot);
   }
 
   /** Forgets all earlier frames. */
