@@ -36,8 +36,8 @@ export const QUADS: i32 = 16;
 export const END: i32 = 17;
 
 export const SHORT_BLOCKS: i32 = 2;
-/** Of the long bands that a mixed block begins with: the same for all rates of version 1 and 2. */
-export const MIXED_SAMPLES: i32 = 36;
+/** A mixed block begins with long bands, in place of so many bands of short blocks. */
+export const FIRST_SHORT_BAND: i32 = 3;
 
 export function granuleAt(granule: i32, channel: i32): usize {
   return GRANULES_BYTE + GRANULE_BYTES * (2 * granule + channel);
@@ -65,17 +65,10 @@ export function shortStart(rate: i32, band: i32): i32 {
   return load<u16>(SHORT_BANDS_BYTE + 2 * (rate * SHORT_BANDS + band));
 }
 
-/** How many bands of short blocks lie below the first one of a mixed block. */
-export function firstShortBand(rate: i32): i32 {
-  let band = 0;
-  while (3 * shortStart(rate, band) < MIXED_SAMPLES) band++;
-  return band;
-}
-
 /** How many long bands a mixed block has. */
 export function mixedLongBands(rate: i32): i32 {
   let band = 0;
-  while (longStart(rate, band) < MIXED_SAMPLES) band++;
+  while (longStart(rate, band) < 3 * shortStart(rate, FIRST_SHORT_BAND)) band++;
   return band;
 }
 
@@ -96,7 +89,7 @@ export function readGranule(granule: usize, rate: i32, isVersion1: bool): bool {
     setFact(granule, BOOK + 2, 0);
     for (let window = 0; window < 3; window++) setFact(granule, WINDOW_GAIN + window, read(3));
     // Eight long bands, or three of each of three windows.
-    const isShort = type === SHORT_BLOCKS && isMixed === 0;
+    const isShort = type === SHORT_BLOCKS;
     setFact(granule, SECOND_START, isShort ? 3 * shortStart(rate, 3) : longStart(rate, 8));
     setFact(granule, THIRD_START, GRANULE_SAMPLES);
   } else {

@@ -17,7 +17,7 @@ import {
   WORK_BYTE,
 } from "../../numbers/layer3.ts";
 import { highHalves, highPairs, lowHalves, lowPairs } from "../lanes.ts";
-import { BLOCK_TYPE, END, fact, firstShortBand, IS_MIXED, MIXED_SAMPLES, SHORT_BLOCKS, shortStart } from "./granule.ts";
+import { BLOCK_TYPE, END, FIRST_SHORT_BAND, fact, IS_MIXED, SHORT_BLOCKS, shortStart } from "./granule.ts";
 
 const SUBBAND_BYTES: usize = 4 * SLOTS_OF_TIME;
 const ALIASES: i32 = 8;
@@ -32,7 +32,7 @@ export function toSubbands(granule: usize, spectrum: usize, overlaps: usize, rat
   const isMixed = fact(granule, IS_MIXED) !== 0;
   let used = fact(granule, END);
   if (isShort) {
-    sortShort(spectrum, rate, isMixed ? firstShortBand(rate) : 0);
+    sortShort(spectrum, rate, isMixed ? FIRST_SHORT_BAND : 0);
     used = GRANULE_SAMPLES;
   }
   let usedSubbands = (used + SLOTS_OF_TIME - 1) / SLOTS_OF_TIME;

@@ -16,8 +16,8 @@ import {
   BOOK,
   DATA_BITS,
   END,
+  FIRST_SHORT_BAND,
   fact,
-  firstShortBand,
   GAIN,
   HAS_EXTRA_SCALES,
   IS_MIXED,
@@ -148,7 +148,7 @@ export function scaleSpectrum(granule: usize, scales: usize, spectrum: usize, ra
     scale += 1;
   }
   if (!isShort) return;
-  for (let band = isMixed ? firstShortBand(rate) : 0; band < 13; band++) {
+  for (let band = isMixed ? FIRST_SHORT_BAND : 0; band < 13; band++) {
     const start = shortStart(rate, band);
     const width = shortStart(rate, band + 1) - start;
     for (let window = 0; window < 3; window++) {

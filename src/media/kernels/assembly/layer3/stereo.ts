@@ -5,8 +5,8 @@ import { GRANULE_SAMPLES, PANNING_BYTE, SPECTRA_BYTE } from "../../numbers/layer
 import {
   BLOCK_TYPE,
   END,
+  FIRST_SHORT_BAND,
   fact,
-  firstShortBand,
   IS_MIXED,
   longStart,
   mixedLongBands,
@@ -67,7 +67,7 @@ function directLong(right: usize, positions: usize, rate: i32, isSum: bool, isVe
 
 function directShort(right: usize, positions: usize, rate: i32, isSum: bool, isVersion1: bool): void {
   const isMixed = fact(right, IS_MIXED) !== 0;
-  const firstBand = isMixed ? firstShortBand(rate) : 0;
+  const firstBand = isMixed ? FIRST_SHORT_BAND : 0;
   const longBands = isMixed ? mixedLongBands(rate) : 0;
   let isAnyHeard = false;
   for (let window = 0; window < 3; window++) {
