@@ -139,7 +139,7 @@ const WINDOW = [
 
 /** The memory up to the frame, with all tables in it. */
 export function layer3Tables(): Uint8Array {
-  const bytes = new Uint8Array(map.CODES_END_BYTE);
+  const bytes = new Uint8Array(map.FRAME_BYTE);
   const view = new DataView(bytes.buffer);
   const floats = (address: number, values: readonly number[]): void =>
     values.forEach((value, index) => void view.setFloat32(address + F32_BYTES * index, value, true));

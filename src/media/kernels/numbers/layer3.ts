@@ -53,14 +53,13 @@ export const BUTTERFLIES_BYTE = SHORT_COSINES_BYTE + 4 * 36;
 /** Cosines, then sines of the eight turns between neighbouring subbands. */
 export const ALIASES_BYTE = BUTTERFLIES_BYTE + 4 * 32;
 
-/** The entries of the Huffman tables. */
+/** The entries of the Huffman tables, up to the frame. */
 export const CODES_BYTE = 57_344;
-export const CODES_END_BYTE = 122_880;
 
 // The frame.
 
 /** The packet: header, side information, main data. */
-export const FRAME_BYTE = CODES_END_BYTE;
+export const FRAME_BYTE = 122_880;
 export const FRAME_BYTES_MAX = 4096;
 /** Main data in a row: what earlier frames have left, and this frame's. */
 export const MAIN_BYTE = FRAME_BYTE + FRAME_BYTES_MAX;
@@ -84,7 +83,7 @@ export const OUTPUT_SAMPLES = 1152;
 
 /** Vectors that the transforms work on. */
 export const WORK_BYTE = OUTPUT_BYTE + 2 * 4 * OUTPUT_SAMPLES;
-export const WORK_BYTES = 16 * 112;
+const WORK_BYTES = 16 * 112;
 
 // Slots.
 

@@ -56,7 +56,7 @@ function isWrongInLibrary({ version, rateIndex, modeExtension, blocks }: Layer3F
   if (version === 2 && rateIndex === 1 && blocks !== "short" && blocks !== "mixed") return true;
   // It takes the direction of another band of short blocks.
   if (hasShort && (modeExtension & 1) !== 0) return true;
-  // At 8 kHz, the highest band has no direction of its own.
+  // At 8 kHz, the highest band takes another direction.
   if (version === 2.5 && rateIndex === 2 && (modeExtension & 1) !== 0) return true;
   // At 11 and 12 kHz, the first Huffman table of mixed blocks reaches further.
   return version === 2.5 && rateIndex !== 2 && blocks === "mixed";

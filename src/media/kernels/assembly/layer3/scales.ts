@@ -6,7 +6,7 @@ import { read } from "./bits.ts";
 import { BLOCK_TYPE, fact, HAS_EXTRA_SCALES, IS_MIXED, SCALE_CODE, SHORT_BLOCKS, setFact } from "./granule.ts";
 
 /** Of a band that has no position: it is no intensity. */
-export const NO_POSITION: i32 = 255;
+const NO_POSITION: i32 = 255;
 
 /** Groups of bands of long blocks, each of which the second granule may take from the first. */
 const GROUP_COUNT: i32 = 4;

@@ -14,7 +14,6 @@ import { bitFrom, fill, peek, skip } from "./bits.ts";
 import {
   BLOCK_TYPE,
   BOOK,
-  DATA_BITS,
   END,
   FIRST_SHORT_BAND,
   fact,
