@@ -127,7 +127,11 @@ export class PacketQueue {
    */
   skipRepeated(): boolean {
     let hasSkipped = false;
-    while (this.length > 0 && this.isPassable && this.timestampMs + FRAME_MS / 2 < (this.fromMs ?? Number.NEGATIVE_INFINITY)) {
+    while (
+      this.length > 0 &&
+      this.isPassable &&
+      this.timestampMs + FRAME_MS / 2 < (this.fromMs ?? Number.NEGATIVE_INFINITY)
+    ) {
       this.#take(HISTORY_PACKETS);
       hasSkipped = true;
     }

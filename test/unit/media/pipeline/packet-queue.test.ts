@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { PacketQueue } from "../../../../src/media/pipeline/packet-queue.ts";
-import { NUMBERED_STREAM as OPUS, numberedPackets, packetNumber } from "../../../support/numbered-packets.ts";
+import { numberedPackets, NUMBERED_STREAM as OPUS, packetNumber } from "../../../support/numbered-packets.ts";
 
 const MP3 = { ...OPUS, codec: "mp3" } as const;
 

@@ -11,26 +11,29 @@ function entryOf(number: number, sizeBytes: number): QueuedPacket {
 }
 
 describe("a packet store", () => {
-  it.each([1, 2, 3, 4, 5])("a packet store returns what was pushed, whatever is dropped and however large, seed %d", (seed) => {
-    const random = seededRandom(seed);
-    const store = new PacketStore();
-    const model = new Map<number, QueuedPacket>();
-    for (let step = 0; step < 4000; step++) {
-      const isLarge = random() < 0.002;
-      const entry = entryOf(step, Math.floor(random() * (isLarge ? 60_000 : 400)));
-      model.set(store.end, entry);
-      store.push(entry);
-      // Mostly as many as in a second, at times none or hundreds.
-      const keptMax = random() < 0.02 ? Math.floor(random() * 400) : 60;
-      const first = Math.max(store.first, store.end - keptMax);
-      for (let number = store.first; number < first; number++) model.delete(number);
-      store.dropBefore(first);
-      const probed = first + Math.floor(random() * (store.end - first));
-      if (probed < store.end) expect(store.packetOf(probed)).toEqual(model.get(probed));
-      expect(store.end - store.first).toBe(model.size);
-    }
-    for (const [number, entry] of model) expect(store.packetOf(number)).toEqual(entry);
-  });
+  it.each([1, 2, 3, 4, 5])(
+    "a packet store returns what was pushed, whatever is dropped and however large, seed %d",
+    (seed) => {
+      const random = seededRandom(seed);
+      const store = new PacketStore();
+      const model = new Map<number, QueuedPacket>();
+      for (let step = 0; step < 4000; step++) {
+        const isLarge = random() < 0.002;
+        const entry = entryOf(step, Math.floor(random() * (isLarge ? 60_000 : 400)));
+        model.set(store.end, entry);
+        store.push(entry);
+        // Mostly as many as in a second, at times none or hundreds.
+        const keptMax = random() < 0.02 ? Math.floor(random() * 400) : 60;
+        const first = Math.max(store.first, store.end - keptMax);
+        for (let number = store.first; number < first; number++) model.delete(number);
+        store.dropBefore(first);
+        const probed = first + Math.floor(random() * (store.end - first));
+        if (probed < store.end) expect(store.packetOf(probed)).toEqual(model.get(probed));
+        expect(store.end - store.first).toBe(model.size);
+      }
+      for (const [number, entry] of model) expect(store.packetOf(number)).toEqual(entry);
+    },
+  );
 
   it("a packet store leaves bytes alone that were read before it was cleared", () => {
     const store = new PacketStore();
