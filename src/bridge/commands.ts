@@ -171,6 +171,12 @@ export type WorkerCommand =
   /** The filters of plugins, instead of those before; sent before the settings of any player that uses them. */
   | { readonly type: "setFilterModules"; readonly modules: readonly FilterModule[] }
   /** Sends through this pacer from now on: the answer to `pacerRequested`, sent again when that pacer is lost. */
-  | { readonly type: "setPacer"; readonly port: MessagePort; readonly wakeUpMemory: SharedArrayBuffer }
+  | {
+      readonly type: "setPacer";
+      readonly port: MessagePort;
+      readonly wakeUpMemory: SharedArrayBuffer;
+      /** Where in the time between two bursts the worker's start, on the pacer's clock: 0 to 1, another for each worker. */
+      readonly turn: number;
+    }
   /** Closes every player and exits. */
   | { readonly type: "close" };

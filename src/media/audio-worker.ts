@@ -9,6 +9,7 @@ import { type PlayerReport, packWorkerReport, WORKER_REPORT_INTERVAL_MS } from "
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../log/log.ts";
+import { FRAME_MS } from "./format/audio-format.ts";
 import type { AudioCommand } from "./handoff/relay-messages.ts";
 import { RelayPort } from "./handoff/relay-port.ts";
 import { RelayedVoice } from "./handoff/relayed-voice.ts";
@@ -121,6 +122,7 @@ export class AudioWorker {
         return;
       case "setPacer":
         this.#options.setPacer(command);
+        this.#loop.setTurn(command.turn * BURST_FRAMES * FRAME_MS - (this.#options.pacer.end?.offsetMs ?? 0));
         return;
       case "close":
         this.close();

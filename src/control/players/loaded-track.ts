@@ -108,6 +108,11 @@ export class LoadedTrack {
     return this.#clock.at(epochMs);
   }
 
+  /** From where it is to be started again, so that nothing is left out. */
+  resumeMs(epochMs: number): number {
+    return this.#clock.heardAt(epochMs);
+  }
+
   /** Track milliseconds a millisecond, as last reported or, before that, as it should be. */
   get rate(): number {
     return this.#clock.rate ?? intendedRate(this.#intent.value);
@@ -139,7 +144,7 @@ export class LoadedTrack {
   /** Ends that at `epochMs`: the track is to be started from where it is then. */
   moveOn(epochMs: number): void {
     this.hold(epochMs);
-    this.#intent.replaceTrack({ positionMs: this.positionMs(epochMs), epochMs });
+    this.#intent.replaceTrack({ positionMs: this.resumeMs(epochMs), epochMs });
   }
 
   /** Stands still at the position of `epochMs` until the worker reports again. */
@@ -166,7 +171,7 @@ export class LoadedTrack {
 
   /** The command that starts it on a worker, from where it is. */
   playCommand(input: PlayableInput, epochMs: number): Omit<PlayCommand, "playerId" | "owner"> {
-    const positionMs = this.positionMs(epochMs);
+    const positionMs = this.resumeMs(epochMs);
     const { isStream, length } = this.played.info;
     this.#seekId = 0;
     this.#startedEpochMs = epochMs;

@@ -306,7 +306,7 @@ export class PlayerTrack {
     const { intent } = this.#options;
     const epochMs = this.#clock.epochMs();
     // Where a skip leads that was made before anything was heard does not count.
-    const positionMs = loaded.hasBeenAudible ? loaded.positionMs(epochMs) : intent.track.positionMs;
+    const positionMs = loaded.hasBeenAudible ? loaded.resumeMs(epochMs) : intent.track.positionMs;
     intent.replaceTrack({ mirror, positionMs, epochMs });
     if (failed.error === undefined) {
       this.#markers.onMirrored(positionMs);

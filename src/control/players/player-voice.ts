@@ -168,9 +168,9 @@ export class PlayerVoice {
   }
 
   #onFailed(voiceId: number, error: unknown): OpeningResult {
-    if (error instanceof NodeError && error.code === "worker-lost") return { kind: "lost" };
-    const result = { kind: "failed", error } as const;
-    if (!this.#isOpening(voiceId)) return result;
+    const isLost = error instanceof NodeError && error.code === "worker-lost";
+    // A player that is taken off its worker is closed there, which ends the attempt; its next worker connects again.
+    if (isLost || !this.#isOpening(voiceId)) return { kind: "lost" };
     if (this.#isAwaited) {
       this.#leave(undefined);
     } else {
@@ -178,7 +178,7 @@ export class PlayerVoice {
       this.#markClosed();
       this.#options.onClosed(CLOSE_ABNORMAL, FAILURE_MESSAGE, true);
     }
-    return result;
+    return { kind: "failed", error };
   }
 
   #isOpening(voiceId: number): boolean {

@@ -250,7 +250,7 @@ export class Player implements PooledPlayer, UpdateTarget {
     const epochMs = this.#clock.epochMs();
     const { track } = this.#intent;
     const { rate } = loaded;
-    return { ...this.#intent.value, track: { ...track, positionMs: loaded.positionMs(epochMs), epochMs, rate } };
+    return { ...this.#intent.value, track: { ...track, positionMs: loaded.resumeMs(epochMs), epochMs, rate } };
   }
 
   restore(snapshot: PlayerIntent): void {

@@ -88,7 +88,7 @@ export class PositionClock {
 
   /** Stands still where it is at `epochMs` until the next report. */
   holdAt(epochMs: number): void {
-    this.#positionMs = this.at(epochMs);
+    this.#positionMs = this.heardAt(epochMs);
     this.#stop();
   }
 
@@ -96,13 +96,18 @@ export class PositionClock {
    * Whole milliseconds of track time at `epochMs`. A returned position is not followed by one that is slightly earlier.
    */
   at(epochMs: number): number {
-    const elapsedMsMax = this.#isAssumed ? Number.POSITIVE_INFINITY : CARRY_ON_MS_MAX;
-    const elapsedMs = Math.min(Math.max(0, epochMs - this.#epochMs), elapsedMsMax);
-    const carriedOnMs = this.#rate === 0 ? 0 : Math.min(this.#positionMs + elapsedMs * this.#rate, this.#endMs);
-    const positionMs = Math.floor(Math.min(Math.max(this.#positionMs, carriedOnMs), this.#lengthMs));
+    const positionMs = this.heardAt(epochMs);
     const backMs = this.#reportedMs - positionMs;
     if (backMs < 0 || backMs > STAND_STILL_MS_MAX) this.#reportedMs = positionMs;
     return this.#reportedMs;
+  }
+
+  /** The same, even where a later position has been returned before: a start from here leaves nothing out. */
+  heardAt(epochMs: number): number {
+    const elapsedMsMax = this.#isAssumed ? Number.POSITIVE_INFINITY : CARRY_ON_MS_MAX;
+    const elapsedMs = Math.min(Math.max(0, epochMs - this.#epochMs), elapsedMsMax);
+    const carriedOnMs = this.#rate === 0 ? 0 : Math.min(this.#positionMs + elapsedMs * this.#rate, this.#endMs);
+    return Math.floor(Math.min(Math.max(this.#positionMs, carriedOnMs), this.#lengthMs));
   }
 
   #stop(): void {

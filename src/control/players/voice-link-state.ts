@@ -5,7 +5,7 @@ import type { VoiceId } from "../../bridge/commands.ts";
 import type { VoiceStateJson } from "../protocol/player-json.ts";
 import type { PlayerIntent } from "./player-intent.ts";
 
-/** The result of an attempt to connect; `lost`: its worker died, and the player retries on another by itself. */
+/** The result of an attempt to connect; `lost`: its worker has lost the player, which retries on another by itself. */
 export type OpeningResult =
   | { readonly kind: "open" }
   | { readonly kind: "failed"; readonly error: unknown }

@@ -40,7 +40,8 @@ interface RunningPacer {
 /** One for the node. */
 export class PacerKeeper {
   readonly #options: PacerKeeperOptions;
-  readonly #workers = new Set<PacedWorker>();
+  /** Each with its turn. */
+  readonly #workers = new Map<PacedWorker, number>();
   #running: RunningPacer | undefined;
   #startedMs = 0;
   #restart: Timer | undefined;
@@ -50,14 +51,16 @@ export class PacerKeeper {
     this.#options = options;
   }
 
-  /** Connects a worker, now and whenever the pacer is replaced, until the worker is gone. */
-  serve(worker: PacedWorker): void {
+  /**
+   * Connects a worker, now and whenever the pacer is replaced, until the worker is gone. `index` is that of its slot:
+   * workers of different slots make their frames in turns.
+   */
+  serve(worker: PacedWorker, index: number): void {
     if (this.#isClosed || worker.gone.aborted) return;
-    if (!this.#workers.has(worker)) {
-      this.#workers.add(worker);
-      onAbort(worker.gone, () => this.#workers.delete(worker));
-    }
-    if (this.#restart === undefined) this.#connect(worker);
+    if (!this.#workers.has(worker)) onAbort(worker.gone, () => this.#workers.delete(worker));
+    const turn = turnOf(index);
+    this.#workers.set(worker, turn);
+    if (this.#restart === undefined) this.#connect(worker, turn);
   }
 
   async close(): Promise<void> {
@@ -66,11 +69,11 @@ export class PacerKeeper {
     await this.#running?.thread.terminate();
   }
 
-  #connect({ channel }: PacedWorker): void {
+  #connect({ channel }: PacedWorker, turn: number): void {
     const { thread, wakeUpMemory } = this.#thread;
     const { port1, port2 } = this.#options.threads.createChannel();
     thread.thread.postMessage(port1, [port1]);
-    channel.send({ type: "setPacer", port: port2, wakeUpMemory });
+    channel.send({ type: "setPacer", port: port2, wakeUpMemory, turn });
   }
 
   get #thread(): RunningPacer {
@@ -113,7 +116,14 @@ export class PacerKeeper {
     });
     this.#restart = clock.after(restartInMs, () => {
       this.#restart = undefined;
-      for (const worker of this.#workers) this.#connect(worker);
+      for (const [worker, turn] of this.#workers) this.#connect(worker, turn);
     });
   }
+}
+
+/** 0, 1/2, 1/4, 3/4, 1/8, ... (van der Corput): however many there are, they are far from each other. */
+function turnOf(index: number): number {
+  let turn = 0;
+  for (let [rest, share] = [index, 0.5]; rest > 0; rest >>= 1, share /= 2) turn += (rest & 1) * share;
+  return turn;
 }

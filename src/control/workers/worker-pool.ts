@@ -296,7 +296,7 @@ export class WorkerPool {
     } else if (slot.thread !== undefined && answerThread(event, this.#options, slot.thread)) {
       return;
     } else if (event.type === "pacerRequested") {
-      if (slot.thread !== undefined) this.#options.pacer?.serve(slot.thread);
+      if (slot.thread !== undefined) this.#options.pacer?.serve(slot.thread, slot.index);
     } else if (event.type === "handedOver" || event.type === "handOverFailed") {
       this.#handOvers.onHandOver(slot, event);
     } else if ("playerId" in event) {

@@ -10,7 +10,7 @@ const KILOBYTE = 1024;
 const DECODER_BYTES: Record<AudioCodec, number> = {
   /** Up to eight decoders with their audio. */
   opus: 8 * (OPUS_DECODER_BYTES + 46 * KILOBYTE),
-  /** One measured, with the library's tables. */
+  /** Of the library, with its tables; layer III takes 20 kB. */
   mp3: 512 * KILOBYTE,
   /** The longest frame allowed, as bytes, integers and floats, twice, and once as doubles. */
   flac: 4096 * KILOBYTE,

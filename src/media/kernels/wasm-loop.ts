@@ -10,6 +10,7 @@ import { WASM_PAGE_BYTES, type WasmModule } from "../../lib/web-assembly.ts";
 export const KERNEL_NAMES = [
   "distortion",
   "equalizer",
+  "layer3",
   "loudness",
   "modulated-delay",
   "phaser",

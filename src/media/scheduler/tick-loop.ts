@@ -81,8 +81,10 @@ export class TickLoop {
   readonly #boundary: ErrorBoundary;
   readonly #yieldToPacer: () => void;
   readonly #lookAheadMs: number;
-  /** Phases are served together whose look-ahead would end within this. */
-  readonly #reachMs: number;
+  /** Length of a burst. 0: frames are made one at a time. */
+  readonly #burstMs: number;
+  /** Bursts start when the clock shows this, and whole bursts before and after. */
+  #turnMs = 0;
   readonly #phases: Phase[];
   readonly #entries = new Map<LoopMember, ScheduleEntry>();
   readonly #urgent = new FairQueue<ScheduleEntry>();
@@ -106,10 +108,17 @@ export class TickLoop {
     this.#boundary = boundary;
     this.#yieldToPacer = yieldToPacer;
     this.#lookAheadMs = lookAheadFrames * FRAME_MS;
-    const singleMs = lookAheadFrames === 0 ? EARLY_MS : TOGETHER_MS;
-    this.#reachMs = burstFrames === 1 ? singleMs : burstFrames * FRAME_MS;
+    this.#burstMs = burstFrames === 1 ? 0 : burstFrames * FRAME_MS;
     this.#reportedAtMs = clock.now();
     this.#phases = PHASE_OFFSETS_MS.map((offsetMs) => ({ offsetMs, entries: [], frontMs: 0 }));
+  }
+
+  /**
+   * From the next burst on, bursts start when the clock shows `clockMs`, or whole bursts before or after: threads with
+   * other turns then do not all want a processor at once. Without bursts this changes nothing.
+   */
+  setTurn(clockMs: number): void {
+    this.#turnMs = clockMs;
   }
 
   /** Starts serving a player: its first frame is due at the next deadline of the emptiest phase, from `startsMs` on. */
@@ -250,13 +259,21 @@ export class TickLoop {
   /** Puts all players into a queue as soon as one phase is due: one wake-up serves them. */
   #queueDue(nowMs: number): void {
     if (this.#phases.some((phase) => this.#endsWithin(phase, nowMs, EARLY_MS))) {
+      const reachMs = this.#reachMs(nowMs);
       for (const phase of this.#phases) {
-        if (!this.#endsWithin(phase, nowMs, this.#reachMs)) continue;
-        while (this.#endsWithin(phase, nowMs, this.#reachMs)) phase.frontMs += FRAME_MS;
+        if (!this.#endsWithin(phase, nowMs, reachMs)) continue;
+        while (this.#endsWithin(phase, nowMs, reachMs)) phase.frontMs += FRAME_MS;
         for (const entry of phase.entries) this.#queue(entry);
       }
     }
     for (const entry of this.#starved) if (entry.recheckMs - nowMs < EARLY_MS) this.#queue(entry);
+  }
+
+  /** Phases are served together whose look-ahead would end within this. */
+  #reachMs(nowMs: number): number {
+    if (this.#burstMs === 0) return this.#lookAheadMs === 0 ? EARLY_MS : TOGETHER_MS;
+    const passedMs = nowMs + EARLY_MS - this.#turnMs;
+    return (Math.floor(passedMs / this.#burstMs) + 1) * this.#burstMs + this.#turnMs - nowMs;
   }
 
   /** Its players will have less than the look-ahead by then. */

@@ -116,6 +116,16 @@ test("other values of an update, and the next worker, are not patient", async ()
   ]);
 });
 
+test("an update is not answered with the failure of an attempt on a worker that the player was taken off", async () => {
+  const answered = voice.connect({ ...CREDENTIALS, token: "t2" }, handle);
+  voice.onWorkerLost();
+  await workers.replyError("connectVoice", REFUSED);
+  voice.onWorkerAssigned(handle!); // assigned when it was attached
+  await answered;
+  await workers.reply("connectVoice", { isConnected: true });
+  expect([voice.connection.connected, closes, intent.value.voice?.isClosed]).toEqual([true, [], false]);
+});
+
 test("a connection that is opened again after the loss of a worker is given up as fast as any", async () => {
   await workers.reply("connectVoice", { isConnected: true });
   workers.lose();

@@ -874,6 +874,21 @@ describe("a worker that dies", () => {
     expect(workers.last("seek").seekId).toBe(1);
   });
 
+  test("a paused player starts elsewhere where it was paused, not at the later position that a client saw", async () => {
+    await play();
+    report(6000);
+    clock.advance(100);
+    await update({ isPaused: true });
+    expect(player.toJson().state.position).toBe(6100);
+    report(6080, { rate: 0 });
+    expect(player.toJson().state.position).toBe(6100);
+    expect(player.snapshot().track?.positionMs).toBe(6080);
+    workers.lose();
+    workers.start();
+    expect(workers.last("play")).toMatchObject({ startMs: 6080, isPaused: true });
+    expect(player.toJson().state.position).toBe(6100);
+  });
+
   test("a stream with a lost worker restarts but its position continues", async () => {
     await play(buildTrack({ isStream: true, isSeekable: false, length: 9223372036854775807n }));
     report(60_000, { rate: 0 });

@@ -67,8 +67,13 @@ test("a seek goes back, a pause does not", () => {
   const clock = new PositionClock(0, 60_000);
   clock.report({ positionMs: 1000, epochMs: 1000, rate: 1 });
   clock.holdAt(1500);
+  expect(clock.at(1500)).toBe(1500);
   clock.report({ positionMs: 1480, epochMs: 1501, rate: 0 });
   expect(clock.at(9000)).toBe(1500);
+  // To start again there would leave 20 ms out.
+  expect(clock.heardAt(9000)).toBe(1480);
+  clock.holdAt(9000);
+  expect([clock.heardAt(9000), clock.at(9000)]).toEqual([1480, 1500]);
   clock.jumpTo(200);
   expect(clock.at(9000)).toBe(200);
 });

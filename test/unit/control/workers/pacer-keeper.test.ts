@@ -77,8 +77,8 @@ function hire(): Client {
 test("the pacer is started when the first worker asks for it, and every worker is connected to the same", () => {
   expect(threads.started).toHaveLength(0);
   const [first, second] = [hire(), hire()];
-  keeper.serve(first);
-  keeper.serve(second);
+  keeper.serve(first, 0);
+  keeper.serve(second, 0);
   expect(threads.started).toHaveLength(1);
   const { wakeUpMemory } = threads.last.start;
   expect(wakeUpMemory.byteLength).toBe(WAKE_UP_FLAG_BYTES);
@@ -95,7 +95,7 @@ test.each([
   ["hangs", (thread: FakePacer) => Object.assign(thread, { isHanging: true })],
 ])("a pacer that has run long and then %s is replaced at once, and every worker is connected again", (_name, lose) => {
   const [first, second, gone] = [hire(), hire(), hire()];
-  for (const client of [first, second, gone]) keeper.serve(client);
+  for (const client of [first, second, gone]) keeper.serve(client, 0);
   const lost = threads.last.ready();
   clock.advance(20_000);
   gone.leave();
@@ -113,7 +113,7 @@ test.each([
 
 test("a pacer that has run long leaves no pause", () => {
   const client = hire();
-  keeper.serve(client);
+  keeper.serve(client, 0);
   threads.last.ready();
   clock.advance(20_000);
   threads.last.exit(1);
@@ -123,10 +123,10 @@ test("a pacer that has run long leaves no pause", () => {
 
 test("a pacer that fails again and again is restarted once a second, and new workers wait with the others", () => {
   const [first, second] = [hire(), hire()];
-  keeper.serve(first);
+  keeper.serve(first, 0);
   for (let round = 1; round <= 5; round++) {
     threads.last.exit(1);
-    if (round === 1) keeper.serve(second);
+    if (round === 1) keeper.serve(second, 0);
     clock.advance(999);
     expect(threads.started).toHaveLength(round);
     clock.advance(1);
@@ -138,7 +138,7 @@ test("a pacer that fails again and again is restarted once a second, and new wor
 
 test("one that never gets ready is given up and replaced", () => {
   const client = hire();
-  keeper.serve(client);
+  keeper.serve(client, 0);
   clock.advance(15_250);
   expect(threads.started[0]?.isEnded).toBe(true);
   clock.advance(1000);
@@ -147,44 +147,57 @@ test("one that never gets ready is given up and replaced", () => {
 
 test("a lost pacer is not restarted while no worker is left, but for the next worker", () => {
   const client = hire();
-  keeper.serve(client);
+  keeper.serve(client, 0);
   threads.last.ready();
   client.leave();
   threads.last.exit(1);
   clock.advance(60_000);
   expect(threads.started).toHaveLength(1);
   const next = hire();
-  keeper.serve(next);
+  keeper.serve(next, 0);
   expect([threads.started.length, next.reported.length]).toEqual([2, 1]);
 });
 
 test("a worker that is gone is not connected", () => {
   const client = hire();
   client.leave();
-  keeper.serve(client);
+  keeper.serve(client, 0);
   expect([threads.started, client.reported]).toEqual([[], []]);
 });
 
 test("what the pacer logs is logged, and which thread it was", () => {
-  keeper.serve(hire());
+  keeper.serve(hire(), 0);
   threads.last.emit("message", { type: "log", level: "warn", message: "odd", fields: { count: 1 } });
   expect(lines).toEqual([{ level: "warn", message: "odd", fields: { count: 1, thread: "pacer" } }]);
 });
 
+test("workers of different slots make their frames at different times, with the next pacer, too", () => {
+  const clients = Array.from({ length: 8 }, hire);
+  for (const [index, client] of clients.entries()) keeper.serve(client, index);
+  threads.last.ready();
+  clock.advance(20_000);
+  threads.last.exit(1);
+  clock.advance(0);
+  const turns = clients.map(({ reported }) => reported.map(({ turn }) => turn));
+  // The first two share the time between two bursts, as do the first four and all eight.
+  expect(turns.map(([turn]) => turn)).toEqual([0, 1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8, 7 / 8]);
+  for (const [before, after] of turns) expect(after).toBe(before);
+});
+
 test("closing the keeper ends the thread, and no worker is connected afterwards", async () => {
   const client = hire();
-  keeper.serve(client);
+  keeper.serve(client, 0);
   threads.last.ready();
   await keeper.close();
   expect(threads.last.isEnded).toBe(true);
-  keeper.serve(hire());
+  keeper.serve(hire(), 0);
   clock.advance(60_000);
   expect([threads.started.length, client.reported.length, lines]).toEqual([1, 1, []]);
   expect(clock.pendingCount).toBe(0);
 });
 
 test("closed in the pause before the next start, it does not start it", async () => {
-  keeper.serve(hire());
+  keeper.serve(hire(), 0);
   threads.last.exit(1);
   await keeper.close();
   clock.advance(60_000);

@@ -430,6 +430,41 @@ describe("a tick loop that makes bursts", () => {
     }
   });
 
+  it("takes turns with another one, whenever the players of both came", () => {
+    const { clock, boundary, loop } = createBurstLoop();
+    const other = new TickLoop(clock, boundary, { lookAheadFrames: LOOK_AHEAD_FRAMES, burstFrames: BURST_FRAMES });
+    loop.setTurn(-1e6);
+    other.setTurn(-1e6 + 30);
+    const players = Array.from({ length: 60 }, (_, index) => new RecordingPlayer(clock, 0, index));
+    const startMs = clock.now();
+    for (const [index, player] of players.entries()) {
+      (index % 2 === 0 ? loop : other).add(player);
+      clock.advance(index % 7);
+    }
+    clock.advance(200);
+    const settledMs = clock.now();
+    clock.advance(10 * BURST_FRAMES * FRAME_MS);
+
+    const turnOf = (atMs: number) => (atMs + 1e6) % (BURST_FRAMES * FRAME_MS);
+    const turns = [0, 1].map((remainder) =>
+      players
+        .filter((_, index) => index % 2 === remainder)
+        .flatMap(({ sentAt }) => sentAt.filter((atMs) => atMs > settledMs).map(turnOf)),
+    );
+    expect(settledMs - startMs).toBeGreaterThan(200);
+    for (const [index, seen] of turns.entries()) {
+      expect(seen).toHaveLength(30 * 10 * BURST_FRAMES);
+      // A burst starts when the first frames are needed: within one frame time of its turn.
+      expect(Math.min(...seen)).toBeGreaterThanOrEqual(index * 30 - 1);
+      expect(Math.max(...seen)).toBeLessThan(index * 30 + FRAME_MS);
+    }
+    for (const player of players) {
+      const settled = player.lookAheadsMs.slice(2 * LOOK_AHEAD_FRAMES);
+      expect(Math.min(...settled)).toBeGreaterThan(LOOK_AHEAD_MS - FRAME_MS - 1);
+      expect(Math.max(...settled)).toBeLessThan(LOOK_AHEAD_MS + BURST_FRAMES * FRAME_MS);
+    }
+  });
+
   it("makes the frames of one player in a row, but for those that are short of them", () => {
     const { clock, loop } = createBurstLoop();
     const order: number[] = [];
