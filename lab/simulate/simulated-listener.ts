@@ -63,8 +63,8 @@ export class SimulatedListener {
   /** Seeks whose target has not been received yet, in order. */
   #seeks: readonly Seek[] = [];
   #soughtMs = 0;
-  /** The last pause, and whether packets may have been left out right before. */
-  #pause = { atMs: 0, mayHaveLost: false };
+  /** Until when packets behind the last received one may have been left out. */
+  #lostUntilMs = 0;
   #isExpected = false;
   /** When the expectation last changed. */
   #changedMs = 0;
@@ -108,6 +108,7 @@ export class SimulatedListener {
     const { silent, loss, repeat, late } = this.#until;
     this.#until.silent = Math.max(silent, now + silentMs);
     this.#until.loss = Math.max(loss, now + lossMs);
+    if (now - this.#lastMs <= GAP_MS_MAX) this.#lostUntilMs = this.#until.loss;
     this.#until.repeat = Math.max(repeat, now + repeatMs);
     this.#until.late = Math.max(late, now + lateMs);
   }
@@ -132,7 +133,7 @@ export class SimulatedListener {
   }
 
   pause(isPaused: boolean): void {
-    if (isPaused) this.#pause = { atMs: this.#now(), mayHaveLost: this.#now() <= this.#until.loss };
+    if (isPaused) this.#lostUntilMs = Math.min(this.#lostUntilMs, this.#now());
     // A seek takes effect after a frame or two of the old position.
     if (!isPaused) this.#soughtMs = this.#now();
     if (this.#play !== undefined) this.#expectAudio(!isPaused);
@@ -149,6 +150,7 @@ export class SimulatedListener {
     const now = this.#now();
     this.#receivedCount++;
     this.#checkSilence(now);
+    const beforeMs = this.#lastMs;
     this.#lastMs = now;
     // A worker that is held gets a command late.
     if (!this.#isExpected && now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.loss))
@@ -162,7 +164,8 @@ export class SimulatedListener {
         this.#fault(`packet ${packet} of a track that is over`);
       return;
     }
-    this.#follow(number, now);
+    this.#follow(number, now, Math.max(0, Math.ceil((this.#lostUntilMs - beforeMs) / FRAME_MS)));
+    this.#lostUntilMs = this.#isExpected ? this.#until.loss : Math.min(this.#until.loss, now);
     this.#last = number;
     this.#history.push({ atMs: now, number });
     if (this.#history.length > HISTORY_FRAMES) this.#history.shift();
@@ -203,10 +206,15 @@ export class SimulatedListener {
     // Seeks in it before its first packet arrived are still to take effect.
     this.#seeks = this.#seeks.filter((seek) => seek.play === play);
     this.#reportedPosition = undefined;
+    this.#lostUntilMs = 0;
     this.#history.length = 0;
   }
 
-  #follow(number: number, now: number): void {
+  /**
+   * `lostMax`: packets that were allowed to be lost right behind the last one. The first packet after a silence shows
+   * their loss, however long the silence was.
+   */
+  #follow(number: number, now: number, lostMax: number): void {
     const step = number - this.#last;
     if (step === 1) return;
     const seek = this.#soughtBy(number, now);
@@ -219,22 +227,12 @@ export class SimulatedListener {
     // Continues from the old position until the new one arrives, except for dropped packets.
     const isOldPosition = now - this.#soughtMs < OLD_POSITION_MS_MAX;
     const missing = step - 1 - (isOldPosition ? this.#seeks.length : 0);
-    if (step > 1 && (missing <= 0 || now <= this.#until.loss || missing <= this.#lostBeforePauseMax)) {
+    if (step > 1 && (missing <= 0 || now <= this.#until.loss || missing <= lostMax)) {
       this.#missingCount += Math.max(0, missing);
       return;
     }
     if (step < 1 && -step < REPEATED_FRAMES_MAX && now <= this.#until.repeat) return;
     this.#fault(`packet ${number} after ${this.#last}`);
-  }
-
-  /**
-   * Packets that may have been lost between the last one and the pause after it. The first packet after the pause shows
-   * their loss, which was allowed until the pause, however long it has been.
-   */
-  get #lostBeforePauseMax(): number {
-    const before = this.#history.at(-1)?.atMs;
-    const { atMs, mayHaveLost } = this.#pause;
-    return before === undefined || !mayHaveLost ? 0 : Math.max(0, Math.ceil((atMs - before) / FRAME_MS));
   }
 
   /** The seek that led here: of the possible ones, the one whose target is nearest. */

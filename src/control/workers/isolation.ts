@@ -10,6 +10,8 @@ import { WorkerSlot } from "./worker-slot.ts";
 
 /** Players isolated at once, each on its own worker. */
 const ISOLATED_MAX = 4;
+/** An isolated worker that ran this long has not been stopped by what it began with. */
+const HARMLESS_AFTER_MS = 60_000;
 
 interface IsolationOptions {
   readonly placements: Placements;
@@ -132,12 +134,19 @@ export class Isolation {
 interface WorkerLoss {
   /** The worker had one player and was ready. */
   readonly wasIsolated: boolean;
+  /** How long it ran, milliseconds. */
+  readonly ranMs: number;
   readonly currentTask: CurrentTask | undefined;
 }
 
 /** How the loss of a worker is attributed to one of its players. */
-export function attributionTo(playerId: number, { wasIsolated, currentTask }: WorkerLoss): CrashAttribution {
+export function attributionTo(
+  playerId: number,
+  { isSuspect }: PooledPlayer,
+  { wasIsolated, ranMs, currentTask }: WorkerLoss,
+): CrashAttribution {
   const activity: Activity = currentTask?.activity ?? "idle";
-  if (wasIsolated) return { kind: "culprit", activity };
+  // A player stays isolated with its next tracks, which have cost no worker yet.
+  if (wasIsolated) return { kind: isSuspect || ranMs < HARMLESS_AFTER_MS ? "culprit" : "suspect", activity };
   return playerId === currentTask?.owner ? { kind: "suspect", activity } : { kind: "none" };
 }

@@ -321,11 +321,11 @@ export class WorkerPool {
       error: reason,
     });
     // First all players leave, then the worker restarts, then they move: with one worker, it has to exist to move to.
-    const loss = { wasIsolated: slot.isIsolated && wasReady, currentTask };
+    const loss = { wasIsolated: slot.isIsolated && wasReady, ranMs, currentTask };
     for (const [playerId, player] of players) {
       const isSuspect = playerId === currentTask?.owner;
       if (this.#handOvers.survivesLoss(player, playerId, { isSuspect })) continue;
-      this.#isolation.displace(player, attributionTo(playerId, loss));
+      this.#isolation.displace(player, attributionTo(playerId, player, loss));
     }
     if (!slot.isIsolated && delayMs > 0) slot.restart = this.#options.clock.after(delayMs, () => this.#restart(slot));
     else if (!slot.isIsolated) this.#start(slot);

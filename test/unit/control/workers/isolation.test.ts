@@ -39,6 +39,24 @@ describe("a player that crashes a worker", () => {
     expect(bystander.log.filter((entry) => entry.startsWith("lost"))).toEqual(["lost"]);
   });
 
+  test("a player whose isolated worker is lost after a minute is suspect again, unless its track was suspect", async () => {
+    start("obedient");
+    const player = await settled();
+    pool.isolate(player);
+    await player.next("position");
+    for (const isSuspect of [false, true]) {
+      player.isSuspect = isSuspect;
+      clock.stall(60_000);
+      await expect(orderOf(player, "exit")).rejects.toThrow();
+      await player.next("position");
+    }
+    expect(player.log.filter((entry) => entry.startsWith("lost"))).toEqual([
+      "lost suspect",
+      "lost suspect",
+      "lost culprit",
+    ]);
+  });
+
   test("players that share a worker with culprits are never attributed its losses, however often it is lost", async () => {
     start("obedient");
     const bystander = await settled();

@@ -126,6 +126,23 @@ test("a pause excuses no more lost packets than were due before it, and none wit
   expect(listener.faults).toHaveLength(2);
 });
 
+test("packets lost before a silence are no fault behind it, and no more than were due while they might be lost", () => {
+  const loseConnection = (): void => {
+    listener.allow({ why: "cut", silentMs: 60_000, lossMs: 200 });
+    nowMs += 10_000;
+    listener.allow({ why: "cut again", silentMs: 60_000, lossMs: 2000 });
+    nowMs += 10_000;
+  };
+  receive(0, 9);
+  loseConnection();
+  receive(20, 30);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(10);
+  loseConnection();
+  receive(43, 50);
+  expect(listener.faults).toHaveLength(1);
+});
+
 test("a track that is over may be received only while its worker gets commands late", () => {
   receive(0, 9);
   listener.stop();
