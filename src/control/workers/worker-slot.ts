@@ -158,7 +158,6 @@ export class WorkerSlot {
 
   /** Its load, plus the expected cost of players that arrived lately if they are like the others: some will play. */
   get #expectedLoad(): number {
-    const loadPerPlayer = this.load / Math.max(1, this.thread?.metrics?.playingCount ?? 0);
-    return Math.max(this.promisedLoad, this.load + this.newPlayerCount * Math.max(this.loadPerTrack, loadPerPlayer));
+    return Math.max(this.promisedLoad, this.load + this.newPlayerCount * this.loadPerTrack);
   }
 }

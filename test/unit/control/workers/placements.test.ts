@@ -52,8 +52,10 @@ describe("placements of players", () => {
     const [light, heavy] = await onTwoWorkers();
     await setLoad(light, 0.3);
     await setLoad(heavy, 0.5);
-    const indexes = [attach(), attach()].map(({ handle }) => handle?.workerIndex);
-    expect(indexes).toEqual([light.handle?.workerIndex, heavy.handle?.workerIndex]);
+    const indexes = Array.from({ length: 20 }, () => attach().handle?.workerIndex);
+    // 0.3 and 14 times 0.015 are as much as 0.5.
+    expect(indexes.indexOf(heavy.handle?.workerIndex)).toBe(14);
+    expect(indexes.slice(0, 14)).toEqual(Array.from({ length: 14 }, () => light.handle?.workerIndex));
   });
 
   test("a player that has left receives no more events", async () => {
