@@ -6,15 +6,15 @@ import type { Clock } from "../lib/clock.ts";
 
 /** From sending a call to its arrival; what arrives later is not carried out: its caller has given it up, or soon will. */
 export const ARRIVE_MS_MAX = 2000;
-/** A guess that is older is replaced by one that is less exact. */
-const GUESS_MS_MAX = 10_000;
+/** By which a guess gets less exact while time passes, as clocks that are kept in time still run apart. */
+const DRIFT = 0.001;
 /** With a less exact guess nothing is said of the time. */
 const ERROR_MS_MAX = 500;
 
 interface Guess {
   /** Added to the monotonic clock, gives the time of the servers. */
   readonly offsetMs: number;
-  /** By which it may be wrong. */
+  /** By which it may have been wrong when it was made. */
   readonly errorMs: number;
   readonly madeMs: number;
 }
@@ -31,16 +31,21 @@ export class NatsTime {
   measured(sentMs: number, storedEpochMs: number): void {
     const madeMs = this.#clock.now();
     const errorMs = (madeMs - sentMs) / 2;
+    const offsetMs = storedEpochMs - (sentMs + errorMs);
     const before = this.#guess;
-    const isBetter = before === undefined || errorMs <= ERROR_MS_MAX / 2 || errorMs <= before.errorMs;
-    if (!isBetter && madeMs - before.madeMs < GUESS_MS_MAX) return;
-    this.#guess = { offsetMs: storedEpochMs - (sentMs + errorMs), errorMs, madeMs };
+    if (before !== undefined) {
+      const beforeErrorMs = this.#errorMs(before);
+      // Both hold: unless their clock was set, what a pause or a slow network leaves unknown was known better before.
+      const areBothTrue = Math.abs(offsetMs - before.offsetMs) <= errorMs + beforeErrorMs;
+      if (areBothTrue && errorMs > beforeErrorMs) return;
+    }
+    this.#guess = { offsetMs, errorMs, madeMs };
   }
 
   /** Milliseconds since the Unix epoch; undefined: not known well enough. */
   get epochMs(): number | undefined {
     const guess = this.#guess;
-    if (guess === undefined || guess.errorMs > ERROR_MS_MAX) return undefined;
+    if (guess === undefined || this.#errorMs(guess) > ERROR_MS_MAX) return undefined;
     return Math.round(this.#clock.now() + guess.offsetMs);
   }
 
@@ -48,6 +53,10 @@ export class NatsTime {
   isLate(sentEpochMs: number): boolean {
     const guess = this.#guess;
     if (guess === undefined) return false;
-    return this.#clock.now() + guess.offsetMs - sentEpochMs > ARRIVE_MS_MAX + guess.errorMs;
+    return this.#clock.now() + guess.offsetMs - sentEpochMs > ARRIVE_MS_MAX + this.#errorMs(guess);
+  }
+
+  #errorMs({ errorMs, madeMs }: Guess): number {
+    return errorMs + (this.#clock.now() - madeMs) * DRIFT;
   }
 }
