@@ -6,12 +6,10 @@ import type { Clock } from "../../lib/clock.ts";
 import { greediest } from "../../lib/greediest.ts";
 import { DESTROY_TIMEOUT_MS, type Placements } from "./placements.ts";
 import type { CrashAttribution, PooledPlayer } from "./worker-handle.ts";
-import { WorkerSlot } from "./worker-slot.ts";
+import { STABLE_AFTER_MS, WorkerSlot } from "./worker-slot.ts";
 
 /** Players isolated at once, each on its own worker. */
 const ISOLATED_MAX = 4;
-/** An isolated worker that ran this long has not been stopped by what it began with. */
-const HARMLESS_AFTER_MS = 60_000;
 
 interface IsolationOptions {
   readonly placements: Placements;
@@ -147,6 +145,6 @@ export function attributionTo(
 ): CrashAttribution {
   const activity: Activity = currentTask?.activity ?? "idle";
   // A player stays isolated with its next tracks, which have cost no worker yet.
-  if (wasIsolated) return { kind: isSuspect || ranMs < HARMLESS_AFTER_MS ? "culprit" : "suspect", activity };
+  if (wasIsolated) return { kind: isSuspect || ranMs < STABLE_AFTER_MS ? "culprit" : "suspect", activity };
   return playerId === currentTask?.owner ? { kind: "suspect", activity } : { kind: "none" };
 }

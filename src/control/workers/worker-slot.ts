@@ -10,7 +10,7 @@ import type { WorkerThread } from "./worker-thread.ts";
 /** Wait before a lost worker is restarted, by how often its slot has failed in a row; the last one repeats. */
 const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
 /** A worker that ran this long was stable: the next loss counts as the first again. */
-const STABLE_AFTER_MS = 60_000;
+export const STABLE_AFTER_MS = 60_000;
 /** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
 const LOAD_STEP = 0.05;
 /** Assumed cost of a track before any is measured, as for MP3; and the bounds of measured costs. */
