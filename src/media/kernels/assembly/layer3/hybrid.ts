@@ -16,7 +16,7 @@ import {
   WINDOWS_BYTE,
   WORK_BYTE,
 } from "../../numbers/layer3.ts";
-import { highHalves, highPairs, lowHalves, lowPairs } from "../lanes.ts";
+import { highHalves, highPairs, lowHalves, lowPairs, transpose } from "../lanes.ts";
 import { BLOCK_TYPE, END, FIRST_SHORT_BAND, fact, IS_MIXED, SHORT_BLOCKS, shortStart } from "./granule.ts";
 
 const SUBBAND_BYTES: usize = 4 * SLOTS_OF_TIME;
@@ -91,20 +91,7 @@ function gather(spectrum: usize): void {
   for (let line = 0; line < SLOTS_OF_TIME; line += 4) {
     // The last four begin two earlier.
     if (line === 16) line = 14;
-    const at = spectrum + 4 * line;
-    const a = v128.load(at);
-    const b = v128.load(at + SUBBAND_BYTES);
-    const c = v128.load(at + 2 * SUBBAND_BYTES);
-    const d = v128.load(at + 3 * SUBBAND_BYTES);
-    const ab = lowPairs(a, b);
-    const cd = lowPairs(c, d);
-    const to = INPUT + VECTOR_BYTES * line;
-    v128.store(to, lowHalves(ab, cd));
-    v128.store(to + VECTOR_BYTES, highHalves(ab, cd));
-    const abHigh = highPairs(a, b);
-    const cdHigh = highPairs(c, d);
-    v128.store(to + 2 * VECTOR_BYTES, lowHalves(abHigh, cdHigh));
-    v128.store(to + 3 * VECTOR_BYTES, highHalves(abHigh, cdHigh));
+    transpose(spectrum + 4 * line, SUBBAND_BYTES, INPUT + VECTOR_BYTES * line, VECTOR_BYTES);
   }
 }
 

@@ -12,7 +12,7 @@ import {
   SYNTHESIS_BYTE,
   WORK_BYTE,
 } from "../../numbers/layer3.ts";
-import { highHalves, highPairs, lowHalves, lowPairs } from "../lanes.ts";
+import { transpose } from "../lanes.ts";
 
 const ROW_BYTES: usize = 4 * ROW_MOMENTS;
 const MOMENT_ROW_BYTES: usize = 4 * MOMENTS;
@@ -115,18 +115,6 @@ function spread(sample: i32, output: usize): void {
   for (let moment = 0; moment < SLOTS_OF_TIME; moment += 4) {
     if (moment === 16) moment = 14;
     const from: usize = SUBBANDS_BYTE + MOMENT_ROW_BYTES * sample + 4 * moment;
-    const a = v128.load(from);
-    const b = v128.load(from + MOMENT_ROW_BYTES);
-    const c = v128.load(from + 2 * MOMENT_ROW_BYTES);
-    const d = v128.load(from + 3 * MOMENT_ROW_BYTES);
-    const ab = lowPairs(a, b);
-    const cd = lowPairs(c, d);
-    const abHigh = highPairs(a, b);
-    const cdHigh = highPairs(c, d);
-    const to = output + 4 * SUBBANDS * moment;
-    v128.store(to, lowHalves(ab, cd));
-    v128.store(to + 4 * SUBBANDS, highHalves(ab, cd));
-    v128.store(to + 8 * SUBBANDS, lowHalves(abHigh, cdHigh));
-    v128.store(to + 12 * SUBBANDS, highHalves(abHigh, cdHigh));
+    transpose(from, MOMENT_ROW_BYTES, output + 4 * SUBBANDS * moment, 4 * SUBBANDS);
   }
 }
