@@ -7,6 +7,7 @@ import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerReply } from "../../src/bridge/replies.ts";
 import type { WireError } from "../../src/bridge/wire-error.ts";
 import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
+import type { AdmissionRequest } from "../../src/control/workers/admission.ts";
 import type { PlayerPlacement } from "../../src/control/workers/placements.ts";
 import {
   type CrashAttribution,
@@ -87,13 +88,14 @@ export class FakeWorkers implements WorkerProvider {
     return true;
   }
 
-  /** Thrown by `admit`. */
+  /** Why `admit` rejects. */
   refusal: Error | undefined;
   admitted = 0;
 
-  admit(): void {
+  async admit(_player: PooledPlayer, { onAdmitted }: AdmissionRequest): Promise<void> {
     if (this.refusal !== undefined) throw this.refusal;
     this.admitted += 1;
+    onAdmitted();
   }
 
   /** The placement of the player; the worker has just reported. */

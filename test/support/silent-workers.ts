@@ -4,6 +4,7 @@
 import { CommandChannel, type MainEnd } from "../../src/bridge/channel.ts";
 import type { WorkerEvent } from "../../src/bridge/events.ts";
 import type { WorkerProvider } from "../../src/control/players/player-providers.ts";
+import type { AdmissionRequest } from "../../src/control/workers/admission.ts";
 import type { PlayerPlacement } from "../../src/control/workers/placements.ts";
 import { type PooledPlayer, WorkerHandle } from "../../src/control/workers/worker-handle.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -27,7 +28,9 @@ export class SilentWorkers implements WorkerProvider {
     return true;
   }
 
-  admit(): void {}
+  async admit(_player: PooledPlayer, { onAdmitted }: AdmissionRequest): Promise<void> {
+    onAdmitted();
+  }
 
   placementOf(): PlayerPlacement {
     const ownerWorker = { index: 0, isIsolated: false, metrics: undefined, reportedAgoMs: undefined };

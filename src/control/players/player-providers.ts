@@ -7,6 +7,7 @@ import type { Track } from "../../track/track.ts";
 import type { LoadResult } from "../sources/load-result.ts";
 import type { Mirrors } from "../sources/mirrors.ts";
 import type { LoadOptions } from "../sources/track-loader.ts";
+import type { AdmissionRequest } from "../workers/admission.ts";
 import type { PlayerPlacement } from "../workers/placements.ts";
 import type { PooledPlayer } from "../workers/worker-handle.ts";
 
@@ -16,7 +17,7 @@ export interface WorkerProvider {
   detach(player: PooledPlayer): void;
   /** Moves the player to its own worker. False, without any effect, when the maximum of isolated players is reached. */
   isolate(player: PooledPlayer): boolean;
-  admit(player: PooledPlayer): void;
+  admit(player: PooledPlayer, request: AdmissionRequest): Promise<void>;
   placementOf(player: PooledPlayer): PlayerPlacement | undefined;
   addIncident(incident: Incident): void;
 }

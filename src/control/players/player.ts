@@ -17,6 +17,7 @@ import type { Logger } from "../../log/log.ts";
 import { ownerOf } from "../access/account.ts";
 import type { PlayerDiagnosisJson } from "../protocol/player-diagnosis-json.ts";
 import type { PlayerJson, PlayerStateJson } from "../protocol/player-json.ts";
+import type { AdmissionRequest } from "../workers/admission.ts";
 import type {
   CrashAttribution,
   PlayerEvent,
@@ -107,7 +108,7 @@ export class Player implements PooledPlayer, UpdateTarget {
       owner,
       memory: this.#memory,
       clock: options.clock,
-      seekAdmission: () => this.#seekAdmission(),
+      seekAdmission: (request) => this.#seekAdmission(request),
       signal: this.#destruction.signal,
     });
     const logger = options.logger.child({ guildId: options.guildId });
@@ -356,10 +357,10 @@ export class Player implements PooledPlayer, UpdateTarget {
     try {
       // A track that is loaded now counts for noReplace, also when it ends while this update waits for its voice.
       const change = isReplacing || this.#track.loaded === undefined ? update.trackChange : undefined;
-      const onPassed = (): void => {
+      const onAdmitted = (): void => {
         this.#isStarting = update.isPaused !== true;
       };
-      const checked = change && (await this.#trackChecks.check(change, { reserved, onPassed }));
+      const checked = change && (await this.#trackChecks.check(change, { reserved, onAdmitted }));
       if (update.voice !== undefined) await this.#connectVoice(update.voice, reserved);
       this.#carryOut(update, checked, reserved);
     } finally {
@@ -425,11 +426,12 @@ export class Player implements PooledPlayer, UpdateTarget {
   }
 
   /**
-   * A player that has played recently may continue with its next track. Throws where a new player would make others
+   * A player that has played recently may continue with its next track. Rejects where a new player would make others
    * late.
    */
-  #seekAdmission(): void {
-    if (!this.#track.hasRecentTrack) this.#options.workers.admit(this);
+  async #seekAdmission(request: AdmissionRequest): Promise<void> {
+    if (this.#track.hasRecentTrack) request.onAdmitted();
+    else await this.#options.workers.admit(this, request);
   }
 
   /** Opens the voice connection and plays the track of the intent on a worker that has neither. */

@@ -7,6 +7,7 @@ import { pause } from "../../lib/pause.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Track } from "../../track/track.ts";
 import { singleTrackOf } from "../sources/load-result.ts";
+import type { AdmissionRequest } from "../workers/admission.ts";
 import type { PlayerMemory, ReservedSizes } from "./player-memory.ts";
 import type { TrackProvider } from "./player-providers.ts";
 import type { TrackChange } from "./player-update.ts";
@@ -26,8 +27,8 @@ interface TrackChecksOptions {
   readonly owner: Owner;
   readonly memory: PlayerMemory;
   readonly clock: Clock;
-  /** Throws `node-overloaded` where the player may not start a track. */
-  readonly seekAdmission: () => void;
+  /** Rejects with `node-overloaded` where the player may not start a track. */
+  readonly seekAdmission: (request: AdmissionRequest) => Promise<void>;
   /** Fires when the player is destroyed. */
   readonly signal: AbortSignal;
 }
@@ -35,8 +36,8 @@ interface TrackChecksOptions {
 interface CheckOptions {
   /** Counts the track that is found. */
   readonly reserved: ReservedSizes;
-  /** Called for a track that may start, in the same breath in which an encoded one is admitted. */
-  readonly onPassed: () => void;
+  /** Called at the moment in which the player may start a track, before that is loaded. */
+  readonly onAdmitted: () => void;
 }
 
 /** One per player. Nothing of the update has changed anything when a check fails. */
@@ -53,13 +54,13 @@ export class TrackChecks {
    * Resolves when the change can be carried out. Rejects with `node-overloaded`, `load-no-matches`, `load-not-a-track`,
    * `load-failed`, `key-forbidden`, `memory-exhausted`, or the reason of the signal.
    */
-  async check(change: TrackChange, { reserved, onPassed }: CheckOptions): Promise<CheckedChange> {
+  async check(change: TrackChange, { reserved, onAdmitted }: CheckOptions): Promise<CheckedChange> {
+    const { seekAdmission, signal } = this.#options;
     await this.#waitForToken();
     if (change.kind === "stop") return change;
-    this.#options.seekAdmission();
+    await seekAdmission({ onAdmitted, signal });
     const track = change.kind === "play" ? change.track : await this.#load(change);
     if (change.kind === "load") this.#options.memory.reserveTrack(track, reserved);
-    onPassed();
     return { kind: "play", track };
   }
 

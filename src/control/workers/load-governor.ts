@@ -22,7 +22,7 @@ const LOAD_LOW = 0.4;
 const LOAD_MOVING = 0.5;
 const LOAD_DIFFERENCE_MIN = 0.2;
 /** With encoders at their cheapest, no new player is admitted from here. */
-const LOAD_FULL = 0.65;
+const LOAD_FULL = 0.7;
 /** No new player is admitted from here, in any case. */
 export const LOAD_OVER = 0.8;
 /** Of those two, for others than the owner of most players. */
@@ -94,8 +94,11 @@ export class LoadGovernor {
     return load < (isCheapest ? LOAD_FULL : LOAD_OVER);
   }
 
-  /** A player of the owner of most players is refused a little earlier, so that others can still start some. */
-  #hasCapacityFor(load: number, isOfGreediest: () => boolean): boolean {
+  /**
+   * A player of the owner of most players is refused a little earlier, so that others can still start some.
+   * `isOfGreediest`: whether its owner is that one (`holdsMost`); asked only where it matters.
+   */
+  hasCapacityFor(load: number, isOfGreediest: () => boolean): boolean {
     if (!this.hasCapacity(load)) return false;
     return this.hasCapacity(load + LOAD_RESERVED) || !isOfGreediest();
   }
@@ -105,15 +108,11 @@ export class LoadGovernor {
     return this.#options.isOn && fromLoad >= LOAD_MOVING && fromLoad - toLoad >= LOAD_DIFFERENCE_MIN;
   }
 
-  /**
-   * `isOfGreediest`: whether its owner has most players (`holdsMost`); asked only where that matters.
-   * @throws NodeError "node-overloaded" when there is no capacity for one more
-   */
-  admit(load: number, isOfGreediest = (): boolean => false): void {
-    if (this.#hasCapacityFor(load, isOfGreediest)) return;
+  /** The error of a player that is not admitted; counts it. */
+  refuse(load: number): NodeError {
     this.#refusedCount += 1;
     const percent = Math.round(load * 100);
-    throw new NodeError(
+    return new NodeError(
       "node-overloaded",
       `this node has no capacity for another player: its audio threads spend ${percent} % of their time on frames. ` +
         "Current players are not affected. Try again " +

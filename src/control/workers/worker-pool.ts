@@ -9,11 +9,12 @@ import type { WorkerReport } from "../../bridge/worker-report.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
+import { Admission, type AdmissionRequest } from "./admission.ts";
 import { AudioTotals } from "./audio-totals.ts";
 import type { CodecLoader } from "./codec-loader.ts";
 import { HandOvers } from "./hand-overs.ts";
 import { attributionTo, Isolation } from "./isolation.ts";
-import { holdsMost, LoadGovernor } from "./load-governor.ts";
+import { LoadGovernor } from "./load-governor.ts";
 import type { PacerKeeper } from "./pacer-keeper.ts";
 import { Placements, type PlayerPlacement } from "./placements.ts";
 import { SpareWorker } from "./spare-worker.ts";
@@ -89,6 +90,7 @@ export class WorkerPool {
   readonly #handOvers: HandOvers;
   readonly #spare: SpareWorker;
   readonly #governor: LoadGovernor;
+  readonly #admission: Admission;
   /** Totals of all audio so far. */
   readonly totals = new AudioTotals();
   #threadCount = 0;
@@ -113,6 +115,8 @@ export class WorkerPool {
     this.#governor = this.#createGovernor();
     const isWorthMoving = (fromLoad: number, toLoad: number): boolean => this.#governor.isWorthMoving(fromLoad, toLoad);
     this.#handOvers = new HandOvers({ placements, threads, isWorthMoving });
+    const move = (player: PooledPlayer, slot: WorkerSlot): void => this.#move(player, slot);
+    this.#admission = new Admission({ placements, governor: this.#governor, move, clock });
     this.#grow();
   }
 
@@ -137,19 +141,11 @@ export class WorkerPool {
 
   /**
    * A player that was silent until now is about to play: moves it to another worker where its own has no capacity.
-   * @throws NodeError "node-overloaded" when that would make others late
+   * @throws NodeError "node-overloaded" when that would make others late, or the reason of the signal
    */
-  admit(player: PooledPlayer): void {
+  async admit(player: PooledPlayer, request: AdmissionRequest): Promise<void> {
     this.#grow();
-    const placement = this.#placements.get(player);
-    if (placement === undefined) return;
-    const { slot } = placement.renderWorker ?? placement;
-    const freest = this.#placements.freest;
-    const isMoved =
-      !slot.isIsolated && freest !== undefined && freest !== slot && !this.#governor.hasCapacity(slot.promisedLoad);
-    const target = isMoved ? freest : slot;
-    this.#governor.admit(target.promisedLoad, () => holdsMost(player.owner, this.#placements.busyOwners));
-    if (isMoved) this.#move(player, freest);
+    await this.#admission.admit(player, request);
     this.#governor.judge(this.#peakLoad);
   }
 
@@ -284,6 +280,7 @@ export class WorkerPool {
     this.#grow();
     this.#handOvers.relieve(slot);
     this.#governor.judge(this.#peakLoad);
+    this.#admission.onReport();
     for (const player of report.players)
       this.#placements.forward(slot, player.playerId, { type: "playerReport", report: player });
   }

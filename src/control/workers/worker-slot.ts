@@ -17,6 +17,8 @@ const LOAD_STEP = 0.05;
 const LOAD_PER_TRACK = 0.015;
 const LOAD_PER_TRACK_MIN = 0.005;
 const LOAD_PER_TRACK_MAX = 0.03;
+/** What a worker plays is steady while it changes by less than this factor. */
+const STEADY_FACTOR = 1.1;
 /**
  * A load is trusted up to this multiple of the processor time used: beyond that, other processes have the processor.
  */
@@ -53,6 +55,8 @@ export class WorkerSlot {
   newPlayerCount = 0;
   /** Its last reports, newest first. */
   #reports: readonly WorkerMetrics[] = [];
+  /** Costs of a track by the last reports that knew them, newest first. */
+  #trackLoads: readonly number[] = [];
   /** Losses in a row without a stable run between. */
   #failureCount = 0;
 
@@ -107,8 +111,13 @@ export class WorkerSlot {
 
   /** Takes a report of its worker. */
   onReport(metrics: WorkerMetrics): void {
+    const [before] = this.#reports;
+    const { playingCount } = metrics;
     this.newPlayerCount = 0;
     this.#reports = [metrics, ...this.#reports].slice(0, REPORTS);
+    // Those that began within the last half second cost more and have played for less than that.
+    if (before === undefined || playingCount === 0 || playingCount > STEADY_FACTOR * before.playingCount) return;
+    this.#trackLoads = [loadOf([metrics]) / playingCount, ...this.#trackLoads].slice(0, REPORTS);
   }
 
   /** The player that uses most of it among those whose audio can be rendered elsewhere. */
@@ -125,39 +134,51 @@ export class WorkerSlot {
 
   /** Share of its time that it spent on frames over the last two seconds: what lasts as long as the players do. */
   get load(): number {
-    const tickLoad = this.#mean(({ tickLoad }) => tickLoad);
-    // A thread that others keep from running takes long without doing much.
-    return Math.min(tickLoad, WAITING_FACTOR_MAX * this.#mean(({ threadLoad }) => threadLoad));
+    return loadOf(this.#reports);
   }
 
   /**
    * Its load, plus the expected cost of players that now play and did not all the time, if they are like the others.
    */
   get promisedLoad(): number {
-    let playingNow = 0;
-    for (const [playerId, { needsCapacity }] of this.players)
-      playingNow += needsCapacity && !this.away.has(playerId) ? 1 : 0;
-    return this.load + Math.max(0, playingNow - this.#playingCount) * this.loadPerTrack;
+    const measured = meanOf(this.#reports, ({ playingCount }) => playingCount);
+    return this.load + Math.max(0, this.#playingNow - measured) * this.loadPerTrack;
+  }
+
+  /** Its load is known from reports, not promised: for two seconds it has played about what it plays now. */
+  get isMeasured(): boolean {
+    const [least, most] = [this.#playingNow / STEADY_FACTOR, this.#playingNow * STEADY_FACTOR];
+    const isSteady = this.#reports.every(({ playingCount }) => playingCount >= least && playingCount <= most);
+    return this.#reports.length === REPORTS && isSteady;
   }
 
   /** The expected cost of one more player that plays, if it is like the others. */
   get loadPerTrack(): number {
-    const count = this.#playingCount;
-    if (count === 0) return LOAD_PER_TRACK;
-    return Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, this.load / Math.max(1, count)));
+    if (this.#trackLoads.length === 0) return LOAD_PER_TRACK;
+    const measured = meanOf(this.#trackLoads, (trackLoad) => trackLoad);
+    return Math.min(LOAD_PER_TRACK_MAX, Math.max(LOAD_PER_TRACK_MIN, measured));
   }
 
-  get #playingCount(): number {
-    return this.#mean(({ playingCount }) => playingCount);
-  }
-
-  #mean(read: (metrics: WorkerMetrics) => number): number {
-    const { length } = this.#reports;
-    return length === 0 ? 0 : this.#reports.reduce((sum, metrics) => sum + read(metrics), 0) / length;
+  get #playingNow(): number {
+    let count = 0;
+    for (const [playerId, { needsCapacity }] of this.players)
+      count += needsCapacity && !this.away.has(playerId) ? 1 : 0;
+    return count;
   }
 
   /** Its load, plus the expected cost of players that arrived lately if they are like the others: some will play. */
   get #expectedLoad(): number {
     return Math.max(this.promisedLoad, this.load + this.newPlayerCount * this.loadPerTrack);
   }
+}
+
+function loadOf(reports: readonly WorkerMetrics[]): number {
+  const tickLoad = meanOf(reports, ({ tickLoad }) => tickLoad);
+  // A thread that others keep from running takes long without doing much.
+  return Math.min(tickLoad, WAITING_FACTOR_MAX * meanOf(reports, ({ threadLoad }) => threadLoad));
+}
+
+/** 0 for none. */
+function meanOf<T>(values: readonly T[], read: (value: T) => number): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + read(value), 0) / values.length;
 }

@@ -1179,8 +1179,9 @@ test("a player plays twenty tracks one after the other without delay, and more a
 test("each of several players that start at once counts those that were admitted before it", async () => {
   const others = Array.from({ length: 5 }, createPlayer);
   const seen: number[] = [];
-  vi.spyOn(workers, "admit").mockImplementation(() => {
+  vi.spyOn(workers, "admit").mockImplementation(async (_player, { onAdmitted }) => {
     seen.push(others.filter(({ needsCapacity }) => needsCapacity).length);
+    onAdmitted();
   });
   const trackChange = { kind: "play", track: buildTrack() } as const;
   const options = { isReplacing: true };
