@@ -1,5 +1,5 @@
-// `--ramp`: finds how many players each node carries before packets are more than a frame late or missing, and how many
-// that is per core. The searches of the nodes alternate, so that both see the same machine.
+// `--ramp`: finds how many players each node carries before packets are more than a frame late or one in a thousand is
+// missing, and how many that is per core. A node that refuses one does not carry them. The searches of the nodes alternate, so that both see the same machine.
 
 import { CannotPlay } from "../trouble.ts";
 import type { Figures } from "./figures.ts";
@@ -10,6 +10,8 @@ import type { Workload } from "./workload.ts";
 
 /** One frame: the jitter that the smallest listener buffer tolerates. */
 const LATENESS_MS_MAX = 20;
+/** As a share of those due. */
+const MISSING_SHARE_MAX = 0.001;
 /** The listener has practically no CPU time left. */
 const LISTENER_PERCENT_MAX = 85;
 
@@ -92,13 +94,16 @@ export async function attemptTwice<T extends { readonly isHeld: boolean }>(attem
 /** Undefined: this number of players is carried. */
 export function whyNotCarried({
   latenessMsP99 = 0,
+  packetsDue = 0,
   packetsMissing = 0,
   framesLeftOut = 0,
   listenerCpuPercent = 0,
 }: Figures): string | undefined {
   const reasons = [
     latenessMsP99 > LATENESS_MS_MAX ? `late by ${latenessMsP99.toFixed(1)} ms at p99` : "",
-    packetsMissing > 0 ? `${packetsMissing} packets missing (${framesLeftOut} skipped by the node)` : "",
+    packetsMissing > MISSING_SHARE_MAX * packetsDue
+      ? `${packetsMissing} packets missing (${framesLeftOut} skipped by the node)`
+      : "",
   ].filter((reason) => reason !== "");
   if (reasons.length === 0) return undefined;
   const isListenerFull = listenerCpuPercent > LISTENER_PERCENT_MAX;

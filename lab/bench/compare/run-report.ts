@@ -75,7 +75,7 @@ export function rampTable({ name, detail, nodes }: RampResult): string {
     return [node.name, String(held), perCore, end];
   });
   const table = markdownTable(["node", "players carried", "players per core", "too many"], rows);
-  const carried = "no packet missing, and lateness p99 within 20 ms";
+  const carried = "at most one packet in a thousand missing, and lateness p99 within 20 ms";
   return `### ${name}: maximum number of players\n\n${detail}; ${carried}:\n\n${table}\n`;
 }
 
