@@ -52,6 +52,9 @@ export const UNANSWERED: readonly ViolationKind[] = [
 /** Op 5 is lost in transit, or cannot be sent: it is sent again with the next connection. */
 const UNSPOKEN: readonly ViolationKind[] = ["speaking-not-cleared", "speaking-missing", "silence-missing"];
 
+/** A voice connection that was lost repeatedly is back within this: its longest wait, and the handshake. */
+export const RECONNECT_MS_MAX = 11_000;
+
 /** Violations of a bot that has not received a change of the encryption. */
 const UNKNOWING: readonly ViolationKind[] = ["dave-frame-early", "dave-frame-plain", "dave-frame-undecryptable"];
 
@@ -107,7 +110,7 @@ export const FAULT_PLAN: readonly InjectedFault[] = [
     name: "all connections to the voice gateway are cut",
     inject: ({ allow, excuse, cutGateways }) => {
       allow({ why: "gateways cut" });
-      excuse(UNSPOKEN, 5000);
+      excuse(UNSPOKEN, RECONNECT_MS_MAX);
       cutGateways();
     },
   },

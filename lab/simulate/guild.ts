@@ -9,7 +9,7 @@ import type { IssuedVoice, VoiceSession } from "../discord/voice-session.ts";
 import { opusPacketNumber } from "../media-files/counted-song.ts";
 import type { NodeMessage } from "../test-environment/bot.ts";
 import type { Dice } from "./dice.ts";
-import type { Scene } from "./fault-plan.ts";
+import { RECONNECT_MS_MAX, type Scene } from "./fault-plan.ts";
 import { GatewayAbsence } from "./gateway-absence.ts";
 import { type Play, SimulatedListener, type Tolerance } from "./simulated-listener.ts";
 import { TrackEvents } from "./track-events.ts";
@@ -424,7 +424,7 @@ export class Guild {
     const session = this.#options.world.discord.session(this.guildId);
     const how = this.#random.pick(["cut", "resumable", "new session", "lost session"] as const);
     this.#noteVoice(`loses its voice connection: ${how}`);
-    this.#options.excuse(["speaking-not-cleared", "speaking-missing"], 5000);
+    this.#options.excuse(["speaking-not-cleared", "speaking-missing"], RECONNECT_MS_MAX);
     void this.#absence.cut();
     if (how === "cut") session.terminate();
     else if (how === "resumable") this.#closeResumable(session, this.#random.pick([1001, 4000, CLOSE_CRASHED]));
