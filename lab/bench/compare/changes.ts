@@ -5,7 +5,7 @@ import { sleep } from "../../sleep.ts";
 import type { Crowd } from "../crowd.ts";
 import { monotonicMs } from "../world.ts";
 import type { Figures } from "./figures.ts";
-import { fillingWindow, paced, type Workload } from "./workload.ts";
+import { fillingWindow, paced, type Workload, type WorkloadScene } from "./workload.ts";
 
 const SONG = "song.webm";
 /** Players that play next to the starting ones: what they lose is caused by the starts. */
@@ -50,23 +50,35 @@ export const starts: Workload = {
   detail: `all start within one second, voice and track in one PATCH, next to ${BYSTANDERS} that play`,
   players: 200,
   isSteady: false,
-  async prepare({ crowd, players, seconds }) {
-    const track = { encoded: await crowd.load(SONG) };
-    await crowd.play(SONG, BYSTANDERS);
-    const guildIds = crowd.newGuilds(players);
-    const voices = new Map<string, object>();
-    await crowd.inGroups(guildIds, async (guildId) => {
-      voices.set(guildId, await crowd.issueVoice(guildId));
-    });
-    return () =>
-      fillingWindow(seconds, () =>
-        measureFirstAudio(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
-          begin();
-          await crowd.update(guildId, { voice: voices.get(guildId), track });
-        }),
-      );
-  },
+  prepare: (scene) => prepareStarts(scene, BYSTANDERS),
 };
+
+/** The same on a node that has played nothing yet, as after its restart. */
+export const coldStarts: Workload = {
+  name: "cold-starts",
+  detail: "all start within one second, voice and track in one PATCH, on a node that has played nothing yet",
+  players: 200,
+  isFresh: true,
+  isSteady: false,
+  prepare: (scene) => prepareStarts(scene, 0),
+};
+
+async function prepareStarts({ crowd, players, seconds }: WorkloadScene, bystanders: number) {
+  const track = { encoded: await crowd.load(SONG) };
+  if (bystanders > 0) await crowd.play(SONG, bystanders);
+  const guildIds = crowd.newGuilds(players);
+  const voices = new Map<string, object>();
+  await crowd.inGroups(guildIds, async (guildId) => {
+    voices.set(guildId, await crowd.issueVoice(guildId));
+  });
+  return () =>
+    fillingWindow(seconds, () =>
+      measureFirstAudio(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
+        begin();
+        await crowd.update(guildId, { voice: voices.get(guildId), track });
+      }),
+    );
+}
 
 /** A new voice server for all players, as after an outage: the old connections are closed within one second. */
 export const reconnects: Workload = {

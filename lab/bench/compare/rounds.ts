@@ -58,28 +58,45 @@ export async function runRounds(
   environment: RunEnvironment,
   result: WorkloadResult,
 ): Promise<void> {
-  const { options, report } = environment;
+  const { options } = environment;
   const order = measuringOrder(options.plans.length, options.rounds);
-  if (workload.players === 0) {
-    for (const index of order) await measureRest(workload, environment, { index, result });
+  if (workload.isFresh) {
+    for (const index of order) {
+      const plan = options.plans[index];
+      if (plan === undefined) continue;
+      await withNodes(environment, [plan], ([context]) =>
+        measureOnce(workload, environment, { context, index, result }),
+      );
+    }
     return;
   }
   await withNodes(environment, options.plans, async (contexts) => {
-    for (const index of order) {
-      const [context, node] = [contexts[index], result.nodes[index]];
-      if (context === undefined || node === undefined || failuresOf(node) >= FAILURES_MAX) continue;
-      const plan = { workload, ...options, players: result.players };
-      const figures = await measureNode(context, plan).catch((error: unknown) => {
-        if (!(error instanceof CannotPlay)) throw error;
-        note(result, error.message);
-        report(`  ${error.message}`);
-        return {};
-      });
-      node.measurements.push(figures);
-      await noteViolations(context, result);
-      if (Object.keys(figures).length > 0) report(`  ${node.name}: ${briefly(figures)}`);
-    }
+    for (const index of order) await measureOnce(workload, environment, { context: contexts[index], index, result });
   });
+}
+
+/** Adds one measurement of a node to the result, unless it has failed too often. */
+async function measureOnce(
+  workload: Workload,
+  { options, report }: RunEnvironment,
+  { context, index, result }: { context: MeasuredNode | undefined; index: number; result: WorkloadResult },
+): Promise<void> {
+  const node = result.nodes[index];
+  if (context === undefined || node === undefined || failuresOf(node) >= FAILURES_MAX) return;
+  const figures = await measureNode(context, { workload, ...options, players: result.players }).catch(
+    (error: unknown) => {
+      if (!(error instanceof CannotPlay)) throw error;
+      note(result, error.message);
+      report(`  ${error.message}`);
+      return {};
+    },
+  );
+  const { startMs } = context.contestant;
+  const isStartMeasured = workload.isFresh && startMs !== undefined && Object.keys(figures).length > 0;
+  const all: Figures = isStartMeasured ? { ...figures, startMs } : figures;
+  node.measurements.push(all);
+  await noteViolations(context, result);
+  if (Object.keys(all).length > 0) report(`  ${node.name}: ${briefly(all)}`);
 }
 
 function failuresOf({ measurements }: NodeMeasurements): number {
@@ -136,24 +153,6 @@ export async function withNodes<T>(
     await Promise.all(contestants.map((contestant) => contestant.close()));
     world.close();
   }
-}
-
-/** Measures a fresh, unused node. */
-async function measureRest(
-  workload: Workload,
-  environment: RunEnvironment,
-  { index, result }: { readonly index: number; readonly result: WorkloadResult },
-): Promise<void> {
-  const plan = environment.options.plans[index];
-  if (plan === undefined) return;
-  await withNodes(environment, [plan], async ([context]) => {
-    if (context === undefined) return;
-    const figures = await measureNode(context, { workload, ...environment.options, players: 0 });
-    const { startMs, name } = context.contestant;
-    const all = { ...figures, ...(startMs !== undefined && { startMs }) };
-    result.nodes[index]?.measurements.push(all);
-    environment.report(`  ${name}: ${briefly(all)}`);
-  });
 }
 
 export function playersOf(workload: Workload, { players }: BenchRunOptions): number {

@@ -22,8 +22,10 @@ type During = () => Promise<Figures>;
 export interface Workload {
   readonly name: string;
   readonly detail: string;
-  /** Default number of players; 0: the node is started for this workload and left idle. */
+  /** Default number of players. */
   readonly players: number;
+  /** True when each measurement starts a new node, with nothing compiled and no memory in use yet. */
+  readonly isFresh?: boolean;
   /** True when all players play from before the window until after it, so that the number of packets due is known. */
   readonly isSteady: boolean;
   /** Prepares the window: starts the players that play before it. */

@@ -1,6 +1,6 @@
 // All workloads of `npm run bench -- compare`, in the order in which they run.
 
-import { firstPacket, reconnects, seeks, starts } from "./changes.ts";
+import { coldStarts, firstPacket, reconnects, seeks, starts } from "./changes.ts";
 import { requests } from "./requests.ts";
 import { quietly, type Workload } from "./workload.ts";
 
@@ -16,6 +16,7 @@ export const WORKLOADS: readonly Workload[] = [
     name: "idle",
     detail: "a fresh node, left idle",
     players: 0,
+    isFresh: true,
     isSteady: false,
     prepare: async (scene) => quietly(scene),
   },
@@ -32,6 +33,7 @@ export const WORKLOADS: readonly Workload[] = [
   }),
   firstPacket,
   starts,
+  coldStarts,
   seeks,
   reconnects,
   requests,
