@@ -154,12 +154,6 @@ export class DaveMembership {
     this.#version = version;
     this.#startedMs = this.#clock.now();
     this.#frames.setVersion(version);
-    if (version === 0) this.#group.dropPrepared();
-  }
-
-  /** Does work of `begin` in advance, if that will be for this version. */
-  prepare(version: number): void {
-    this.#group.prepare(version);
   }
 
   begin(): void {

@@ -3,7 +3,6 @@
 // 3.3 to 3.9). Between the voice session and the MLS library, on the audio thread. All MLS work happens in message
 // handlers, when dave-inbox.ts finds time for it.
 
-import { DAVE_PROTOCOL_VERSION } from "@snazzah/davey";
 import type { DaveReport } from "../../../bridge/audio-report.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Logger } from "../../../log/log.ts";
@@ -16,7 +15,6 @@ import { DaveGate, type DaveGateState } from "./dave-gate.ts";
 import { DaveInbox, type DaveTask } from "./dave-inbox.ts";
 import { DaveMembership } from "./dave-membership.ts";
 import { DaveWarnings } from "./dave-warnings.ts";
-import type { GroupQueue } from "./group-queue.ts";
 
 /** A Discord call has far fewer; a limit against a broken server. */
 const KNOWN_USERS_MAX = 1000;
@@ -94,8 +92,6 @@ export class DaveSession {
       onTask: (task) => this.#guard(() => this.#dispatch(task)),
       onFull: (error) => options.parent.onDaveFlooded(error),
     });
-    // Until op 4 we only wait for the network: time to prepare what op 4 will need.
-    this.#queue.enterSpare(this, () => this.#prepareGroup());
   }
 
   /** What the player should do with a due frame. */
@@ -122,7 +118,6 @@ export class DaveSession {
   start(version: number): void {
     if (this.#isClosed) return;
     this.#membership.start(version);
-    this.#queue.leaveSpare(this);
     if (version > 0) this.#inbox.take({ kind: "begin" });
     this.#refresh();
     this.#gate.start();
@@ -144,14 +139,9 @@ export class DaveSession {
 
   close(): void {
     this.#isClosed = true;
-    this.#queue.leaveSpare(this);
     this.#inbox.close();
     this.#gate.close();
     this.#membership.close();
-  }
-
-  get #queue(): GroupQueue {
-    return this.#options.limits.groupQueue;
   }
 
   /** True for a task with next to no MLS work, which need not wait behind other sessions. */
@@ -221,10 +211,6 @@ export class DaveSession {
 
   #onUserLeft(userId: string): void {
     if (this.#knownUserIds.delete(userId)) this.#refresh();
-  }
-
-  #prepareGroup(): void {
-    this.#options.guardHandler(() => this.#guard(() => this.#membership.prepare(DAVE_PROTOCOL_VERSION)))();
   }
 
   /** Catches exceptions of the MLS library: without it the call may still be plain. */

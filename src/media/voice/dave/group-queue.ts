@@ -31,8 +31,6 @@ export interface GroupQueueOptions {
 export class GroupQueue {
   readonly #options: GroupQueueOptions;
   readonly #waiting = new Set<GroupWaiter>();
-  /** Optional work in advance, by owner: done when there is no other. */
-  readonly #spare = new Map<object, () => void>();
   #timer: { readonly timer: Timer; readonly atMs: number } | undefined;
   #sliceMs = 0;
   /** When the last piece was done, or the first of the waiting ones arrived. */
@@ -59,17 +57,6 @@ export class GroupQueue {
     this.#rest();
   }
 
-  /** `work`, which must not throw, is done once while there is nothing more urgent to do; or never. */
-  enterSpare(owner: object, work: () => void): void {
-    this.#spare.set(owner, work);
-    this.#arm(0);
-  }
-
-  leaveSpare(owner: object): void {
-    this.#spare.delete(owner);
-    this.#rest();
-  }
-
   /** Counts work done in this event loop iteration, for any session. */
   spend(usedMs: number): void {
     if (usedMs <= 0) return;
@@ -87,7 +74,7 @@ export class GroupQueue {
 
   /** Without anything to do it leaves no timer. */
   #rest(): void {
-    if (this.#waiting.size > 0 || this.#spare.size > 0 || this.#sliceMs > 0) return;
+    if (this.#waiting.size > 0 || this.#sliceMs > 0) return;
     this.#timer?.timer.cancel();
     this.#timer = undefined;
   }
@@ -97,39 +84,33 @@ export class GroupQueue {
     this.#sliceMs = 0;
     const areFramesAhead = this.#options.areFramesAhead();
     const isHeldUp = !areFramesAhead && this.#options.clock.now() - this.#servedMs < HELD_UP_MS_MAX;
-    if (!isHeldUp && !this.#serveNext() && areFramesAhead) this.#doSpare();
-    if (this.#waiting.size === 0 && this.#spare.size === 0) return;
+    if (!isHeldUp) this.#serveNext();
+    if (this.#waiting.size === 0) return;
     this.#arm(Math.max(this.#nextDelayMs, areFramesAhead ? 0 : RECHECK_MS));
   }
 
-  /** False: nobody may be served. */
-  #serveNext(): boolean {
+  #serveNext(): void {
     const next = this.#pick();
-    if (next === undefined) return false;
+    if (next === undefined) return;
     this.#servedMs = this.#options.clock.now();
     if (!next.serve()) this.#waiting.delete(next);
-    return true;
-  }
-
-  #doSpare(): void {
-    const [first] = this.#spare;
-    if (first === undefined) return;
-    const [owner, work] = first;
-    this.#spare.delete(owner);
-    work();
   }
 
   #pick(): GroupWaiter | undefined {
     let first: GroupWaiter | undefined;
     for (const waiter of this.#waiting) {
-      if (waiter.shareWaitMs === 0 && (first === undefined || waiter.rankMs < first.rankMs)) first = waiter;
+      if ((first === undefined || waiter.rankMs < first.rankMs) && waiter.shareWaitMs === 0) first = waiter;
     }
     return first;
   }
 
   get #nextDelayMs(): number {
-    let delayMs = this.#spare.size > 0 ? 0 : Number.POSITIVE_INFINITY;
-    for (const { shareWaitMs } of this.#waiting) delayMs = Math.min(delayMs, Math.ceil(shareWaitMs));
+    let delayMs = Number.POSITIVE_INFINITY;
+    for (const { shareWaitMs } of this.#waiting) {
+      // Nearly always the first one.
+      if (shareWaitMs === 0) return 0;
+      delayMs = Math.min(delayMs, Math.ceil(shareWaitMs));
+    }
     return delayMs;
   }
 }

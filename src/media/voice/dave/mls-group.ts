@@ -32,8 +32,6 @@ export class MlsGroup {
   #channelId: string;
   #externalSender: Buffer | undefined;
   #session: MlsSession | undefined;
-  /** Made in advance for the first `begin`. */
-  #prepared: { readonly session: MlsSession; readonly keyPackage: Buffer } | undefined;
   /** Holds the private key of a key package that was sent before the channel id was known. */
   #placeholder: MlsSession | undefined;
   /** A key package was sent, and no group was joined since. */
@@ -68,32 +66,18 @@ export class MlsGroup {
     return this.#session !== undefined;
   }
 
-  /** Does work of the first `begin` in advance, if that will be for this version. */
-  prepare(version: number): void {
-    if (this.#session !== undefined) return;
-    const session = this.#createSession(version);
-    this.#prepared = { session, keyPackage: session.getSerializedKeyPackage() };
-  }
-
-  /** There will be no `begin`. */
-  dropPrepared(): void {
-    this.#prepared = undefined;
-  }
-
   /**
    * Leaves the current group and begins our own, which others join or which a Welcome replaces. Returns our key
    * package. `isOldCipherRetained`: the holder of the old `cipher` may keep using it.
    */
   begin(version: number, { isOldCipherRetained }: { readonly isOldCipherRetained: boolean }): Buffer {
-    const prepared = this.#takePrepared(version);
-    if (prepared !== undefined) this.#session = prepared.session;
-    else if (this.#session === undefined || isOldCipherRetained) this.#session = this.#createSession(version);
+    if (this.#session === undefined || isOldCipherRetained) this.#session = this.#createSession(version);
     else this.#session.reinit(version, this.#userId, this.#channelId, this.#keyPair);
     this.#placeholder = undefined;
     this.#spare = undefined;
     this.#applyExternalSender();
     this.#forgetEpoch();
-    return prepared === undefined ? this.#createKeyPackage(this.#session) : this.#letOut(prepared.keyPackage);
+    return this.#createKeyPackage(this.#session);
   }
 
   /** One more key package; earlier ones stay valid. Undefined before `begin`. */
@@ -199,23 +183,14 @@ export class MlsGroup {
   }
 
   #createKeyPackage(session: MlsSession): Buffer {
-    if (!this.#isKeyPackageOut) return this.#letOut(session.getSerializedKeyPackage());
+    if (!this.#isKeyPackageOut) {
+      this.#isKeyPackageOut = true;
+      return session.getSerializedKeyPackage();
+    }
     const spare = this.#createSession(session.protocolVersion);
     const keyPackage = spare.getSerializedKeyPackage();
     this.#spare = { session: spare, keyPackageRef: keyPackageRefOf(keyPackage) };
     return keyPackage;
-  }
-
-  #letOut(keyPackage: Buffer): Buffer {
-    this.#isKeyPackageOut = true;
-    return keyPackage;
-  }
-
-  /** Once: a key package is good for one group only. */
-  #takePrepared(version: number) {
-    const prepared = this.#prepared;
-    this.#prepared = undefined;
-    return prepared?.session.protocolVersion === version ? prepared : undefined;
   }
 
   #createSession(version: number): MlsSession {

@@ -757,50 +757,30 @@ describe("while frames of others are short", () => {
   });
 });
 
-describe("the key package made in advance", () => {
-  function countKeyPackages(): { readonly count: number; restore(): void } {
-    const spy = vi.spyOn(MlsSession.prototype, "getSerializedKeyPackage");
-    return {
-      get count() {
-        return spy.mock.calls.length;
-      },
-      restore: () => spy.mockRestore(),
-    };
-  }
-
-  test("the key package made in advance is ready at op 4, is valid for a group, and is sent once only", () => {
-    const made = countKeyPackages();
-    const call = new Call();
-    call.clock.advance(0);
-    expect([made.count, call.sent]).toEqual([1, []]);
+describe("key packages", () => {
+  test("a key package is made when op 4 offers DAVE, not before, and none for a plain or closed call", () => {
+    const made = vi.spyOn(MlsSession.prototype, "getSerializedKeyPackage");
+    const [call, plain, closed] = [new Call(), new Call(), new Call()];
+    for (const { clock } of [call, plain, closed]) clock.advance(1000);
+    plain.start({ version: 0 });
+    closed.bot.close();
+    for (const { clock } of [plain, closed]) clock.advance(1000);
+    expect(made).not.toHaveBeenCalled();
     call.start();
-    expect([made.count, call.all(26).length]).toEqual([1, 1]);
-    made.restore();
+    expect(made).toHaveBeenCalledOnce();
+    expect(call.all(26)).toHaveLength(1);
+    made.mockRestore();
+  });
+
+  test("each key package is sent once only", () => {
+    const call = new Call();
+    call.start();
     call.join();
-    expect(call.receive()).toBe("decrypted");
     call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 });
     call.clock.advance(10_000);
     const all = call.all(26).map((keyPackage) => keyPackage.toString("hex"));
     expect(all).toHaveLength(3);
     expect(new Set(all).size).toBe(3);
-  });
-
-  test("no key package is made in advance for a call that is plain, closed or already begun", () => {
-    const made = countKeyPackages();
-    const plain = new Call();
-    plain.start({ version: 0 });
-    const closed = new Call();
-    closed.bot.close();
-    const busy = new Call();
-    busy.areFramesAhead = false;
-    busy.clock.advance(1000);
-    for (const call of [plain, closed]) call.clock.advance(1000);
-    expect(made.count).toBe(0);
-    busy.areFramesAhead = true;
-    busy.start();
-    busy.clock.advance(1000);
-    expect(made.count).toBe(1);
-    made.restore();
   });
 });
 

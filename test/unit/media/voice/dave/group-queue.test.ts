@@ -12,7 +12,7 @@ const PIECE_MS = 8;
 /** A session with some pieces to do. */
 class Session implements GroupWaiter {
   rankMs: number;
-  shareWaitMs = 0;
+  #shareWaitMs = 0;
   readonly #clock: FakeClock;
   readonly #queue: GroupQueue;
   readonly #name: string;
@@ -29,6 +29,14 @@ class Session implements GroupWaiter {
     this.#name = name;
     this.#pieces = pieces;
     this.rankMs = clock.now();
+  }
+
+  get shareWaitMs(): number {
+    return this.#shareWaitMs;
+  }
+
+  set shareWaitMs(waitMs: number) {
+    this.#shareWaitMs = waitMs;
   }
 
   serve(): boolean {
@@ -92,6 +100,22 @@ describe("MLS work beside players", () => {
     while (log.length < 180) clock.advance(FRAME_MS);
     return { late, doneMs: clock.now() - startedMs };
   }
+
+  it("a piece for one session of a crowd does not ask all others for their share", () => {
+    const environment = createEnvironment();
+    const { clock, queue, log } = environment;
+    let asked = 0;
+    class Counting extends Session {
+      override get shareWaitMs(): number {
+        asked++;
+        return 0;
+      }
+    }
+    for (let count = 0; count < 100; count++) queue.enter(new Counting(environment, { name: "a" }));
+    clock.advance(0);
+    expect(log).toHaveLength(1);
+    expect(asked).toBe(2);
+  });
 
   it("a crowd of new sessions uses the time between players' frames, and no frame is late", () => {
     const { late, doneMs } = crowd(true);
@@ -169,33 +193,5 @@ describe("many waiting sessions", () => {
     queue.enter(gone);
     queue.leave(gone);
     expect(clock.pendingCount).toBe(0);
-  });
-});
-
-describe("optional work in advance", () => {
-  const [owner, other] = [{}, {}];
-
-  it("optional work is done once, when nobody else waits", () => {
-    const environment = createEnvironment();
-    const { clock, queue, log } = environment;
-    queue.enterSpare(owner, () => log.push("s@0"));
-    queue.enter(new Session(environment, { name: "a", pieces: 2 }));
-    clock.advance(1000);
-    expect(namesIn(log)).toBe("aas");
-    expect(clock.pendingCount).toBe(0);
-  });
-
-  it("optional work waits as long as frames are short, and may be cancelled", () => {
-    let areFramesAhead = false;
-    const environment = createEnvironment(() => areFramesAhead);
-    const { clock, queue, log } = environment;
-    queue.enterSpare(owner, () => log.push("s@0"));
-    queue.enterSpare(other, () => log.push("t@0"));
-    clock.advance(1000);
-    expect(log).toEqual([]);
-    queue.leaveSpare(owner);
-    areFramesAhead = true;
-    clock.advance(10);
-    expect(namesIn(log)).toBe("t");
   });
 });
