@@ -57,8 +57,10 @@ interface StartedAudio {
   attribute(error: unknown): boolean;
   /** To be called with every heartbeat. */
   readonly onHeartbeat: () => void;
-  /** Loads what players will need, without waiting for it. */
+  /** Loads the encoder, without waiting for it. */
   readonly loadEncoder: () => void;
+  /** Has the pacer started before a player needs it. */
+  readonly requestPacer: () => void;
 }
 
 /** Starts an audio worker, which takes commands from then on. Its thread reports that it is ready and alive. */
@@ -146,5 +148,6 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
     onHeartbeat,
     attribute: (error) => boundary.attribute(error),
     loadEncoder: () => codecs.loadEncoder(),
+    requestPacer: () => pacer.request(),
   };
 }

@@ -26,7 +26,7 @@ export function startWorker({ start, heartbeat, port, onClosed }: ThreadEnvironm
 } {
   const { settings, codecPort } = start;
   const clock = systemClock;
-  const { logger, attribute, onHeartbeat, loadEncoder } = startAudio({
+  const { logger, attribute, onHeartbeat, loadEncoder, requestPacer } = startAudio({
     port,
     settings,
     heartbeat,
@@ -40,6 +40,8 @@ export function startWorker({ start, heartbeat, port, onClosed }: ThreadEnvironm
   });
   catchStrays({ threadName: "an audio worker", clock, logger, attribute });
   loadEncoder();
+  // Nobody would answer a spare. When it gets players, the pacer runs.
+  if (!start.isSpare) requestPacer();
   return { onHeartbeat };
 }
 

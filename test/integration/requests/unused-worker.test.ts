@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { Heartbeat } from "../../../src/bridge/heartbeat.ts";
+import { SETTINGS } from "../../support/obedient-pool.ts";
 import { MEDIA_ENTRY } from "../../support/start-test-environment.ts";
 
 /** Says which modules a thread loads, by their files' names. */
@@ -52,6 +53,23 @@ test("a spare worker is ready once the media modules are loaded, and never witho
   worker.on("message", (message) => messages.push(message));
   expect(await once(worker, "error")).toEqual([expect.any(TypeError)]);
   expect(messages).toEqual([]);
+});
+
+test("a worker requests a pacer with its first command, before a player needs it; a spare does not", async () => {
+  /** The types of its messages until it has closed. */
+  const typesOf = async (isSpare: boolean): Promise<readonly unknown[]> => {
+    const types: unknown[] = [];
+    const workerData = { heartbeatMemory: Heartbeat.allocate(), settings: SETTINGS, isSpare };
+    const worker = new Worker(MEDIA_ENTRY, { workerData });
+    worker.on("message", ({ type }: { readonly type: unknown }) => types.push(type));
+    await once(worker, "message");
+    worker.postMessage({ type: "setComplexity", complexity: 5 });
+    worker.postMessage({ type: "close" });
+    await once(worker, "exit");
+    return types;
+  };
+  expect(await typesOf(false)).toEqual(["ready", "pacerRequested"]);
+  expect(await typesOf(true)).toEqual(["ready"]);
 });
 
 test("the modules of every player are loaded before the first command is carried out", async () => {

@@ -85,6 +85,14 @@ const outcome = ({ whenDiscovered }: VoiceSendPath) =>
   );
 
 describe("a pacer that starts later", () => {
+  test("a pacer that was requested ahead of the first path is not requested again", () => {
+    link.request();
+    expect(expected).toBe(1);
+    link.request();
+    open();
+    expect(expected).toBe(1);
+  });
+
   test("a pacer that starts later is requested once, and receives all earlier commands in order", () => {
     const [first, second] = [open(), open()];
     first.path.start(KEY, { ssrc: 1, sequence: 1, timestamp: 1 });
