@@ -13,8 +13,8 @@ const RESTART_DELAYS_MS = [0, 250, 1000, 5000, 15_000, 30_000] as const;
 export const STABLE_AFTER_MS = 60_000;
 /** Loads are compared in steps of this size, so that noise does not outweigh the number of players. */
 const LOAD_STEP = 0.05;
-/** Assumed cost of a track before any is measured, as for MP3; and the bounds of measured costs. */
-const LOAD_PER_TRACK = 0.008;
+/** Assumed cost of a track before any is measured, a little more than MP3's; and the bounds of measured costs. */
+const LOAD_PER_TRACK = 0.01;
 const LOAD_PER_TRACK_MIN = 0.005;
 const LOAD_PER_TRACK_MAX = 0.03;
 /** What a worker plays is steady while it changes by less than this factor. */

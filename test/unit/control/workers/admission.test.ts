@@ -88,20 +88,21 @@ async function report(loadPerTrack: number, playing: number, count = 4): Promise
 }
 
 test("of many that come at once, those that fit by the estimate begin, the others when those are measured", async () => {
-  const players = await ask(90);
-  // 0.7 / 0.015 are 46.7.
-  expect([countOf(players, "plays"), countOf(players, undefined)]).toEqual([47, 43]);
-  await report(0.0075, 47, 1);
+  const players = await ask(130);
+  // 0.7 / 0.01
+  expect([countOf(players, "plays"), countOf(players, undefined)]).toEqual([70, 60]);
+  await report(0.005, 70, 1);
   expect(countOf(players, undefined)).toBeGreaterThan(0);
-  await report(0.0075, 47);
-  expect(countOf(players, "plays")).toBe(90);
+  await report(0.005, 70);
+  expect(countOf(players, "plays")).toBe(130);
 });
 
 test("none is admitted beyond what they were measured to cost", async () => {
   const players = await ask(200);
-  for (let round = 0; round < 5; round++) await report(0.01, countOf(players, "plays"));
-  expect([countOf(players, "plays"), countOf(players, "node-overloaded")]).toEqual([70, 130]);
-  expect(pool.load).toMatchObject({ refusedCount: 130, hasCapacity: false });
+  for (let round = 0; round < 5; round++) await report(0.008, countOf(players, "plays"));
+  // 0.7 / 0.008 are 87.5.
+  expect([countOf(players, "plays"), countOf(players, "node-overloaded")]).toEqual([88, 112]);
+  expect(pool.load).toMatchObject({ refusedCount: 112, hasCapacity: false });
 });
 
 test("a worker that is measured to be full refuses at once", async () => {
@@ -125,44 +126,43 @@ test("players that begin do not count with the half second in which they began",
   await ask(40);
   workers[0]?.report(0.01, 2);
   workers[0]?.report(0.6, 20);
-  workers[0]?.report(0.4, 40);
-  expect(pool.load.loadPerPlayer).toBe(0.015);
-  workers[0]?.report(0.4, 40);
-  expect(pool.load.loadPerPlayer).toBeCloseTo(0.01, 4);
+  workers[0]?.report(0.3, 40);
+  expect(pool.load.loadPerPlayer).toBe(0.01);
+  workers[0]?.report(0.3, 40);
+  expect(pool.load.loadPerPlayer).toBeCloseTo(0.0075, 4);
 });
 
 test("who waits is refused after four seconds without a report", async () => {
-  const players = await ask(60);
+  const players = await ask(80);
   clock.advance(3999);
   await settle();
-  expect(countOf(players, undefined)).toBe(13);
+  expect(countOf(players, undefined)).toBe(10);
   clock.advance(1);
   await settle();
-  expect(countOf(players, "node-overloaded")).toBe(13);
+  expect(countOf(players, "node-overloaded")).toBe(10);
 });
 
 test("who comes later waits behind the others", async () => {
-  const first = await ask(60);
+  const first = await ask(80);
   for (const player of first.slice(0, 5)) player.needsCapacity = false;
   const [later] = await ask(1);
-  expect(later?.outcome).toBe(undefined);
-  await report(0.015, 42, 1);
-  expect(countOf(first, "plays")).toBeGreaterThan(47);
+  await report(0.01, 65, 1);
+  expect([countOf(first, "plays"), later?.outcome]).toEqual([75, undefined]);
 });
 
 test("a player that is destroyed while it waits rejects at once and takes no room", async () => {
-  const players = await ask(50);
+  const players = await ask(72);
   const [gone, next] = players.filter(({ outcome }) => outcome === undefined);
   gone?.leave.abort(new Error("destroyed"));
   await settle();
   expect(gone?.outcome).toBe("destroyed");
-  await report(0.001, 47);
+  await report(0.001, 70);
   expect([gone?.needsCapacity, next?.outcome]).toEqual([false, "plays"]);
 });
 
 test("what one worker has no room for goes to the next", async () => {
   startPool({ count: 2 });
-  const players = await ask(90);
-  expect(countOf(players, "plays")).toBe(90);
-  expect(pool.load.workers.map(({ playerCount }) => playerCount)).toEqual([45, 45]);
+  const players = await ask(130);
+  expect(countOf(players, "plays")).toBe(130);
+  expect(pool.load.workers.map(({ playerCount }) => playerCount)).toEqual([65, 65]);
 });

@@ -20,23 +20,23 @@ describe("placements of players", () => {
   test("fills one worker before the next gets players, and all alike when each has some, also before they are ready", () => {
     start("obedient", 2);
     const indexes = Array.from({ length: 120 }, () => attach().handle?.workerIndex);
-    const counts = [indexes, indexes.slice(0, 50), indexes.slice(50, 100)].map((some) =>
+    const counts = [indexes, indexes.slice(0, 40), indexes.slice(40, 80)].map((some) =>
       [0, 1].map((index) => some.filter((other) => other === index).length),
     );
     expect(counts).toEqual([
       [60, 60],
-      [50, 0],
-      [0, 50],
+      [40, 0],
+      [0, 40],
     ]);
   });
 
   test("starts the next worker when the first has no room, not before", () => {
     start("obedient", 2);
-    const started = Array.from({ length: 51 }, () => {
+    const started = Array.from({ length: 41 }, () => {
       attach();
       return pool.load.workers.length;
     });
-    expect(started).toEqual([...Array.from({ length: 50 }, () => 1), 2]);
+    expect(started).toEqual([...Array.from({ length: 40 }, () => 1), 2]);
   });
 
   test("gives players to the worker with less to do, not the one with fewer players", async () => {
@@ -53,9 +53,9 @@ describe("placements of players", () => {
     await setLoad(light, 0.3);
     await setLoad(heavy, 0.5);
     const indexes = Array.from({ length: 30 }, () => attach().handle?.workerIndex);
-    // 0.3 and 25 times 0.008 are as much as 0.5.
-    expect(indexes.indexOf(heavy.handle?.workerIndex)).toBe(25);
-    expect(indexes.slice(0, 25)).toEqual(Array.from({ length: 25 }, () => light.handle?.workerIndex));
+    // 0.3 and 20 times 0.01 are as much as 0.5.
+    expect(indexes.indexOf(heavy.handle?.workerIndex)).toBe(20);
+    expect(indexes.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => light.handle?.workerIndex));
   });
 
   test("a player that has left receives no more events", async () => {
