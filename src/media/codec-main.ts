@@ -8,7 +8,7 @@ import { compileWarmOpusEncoder } from "@tonearm/opus-encoder";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
 import { AAC_PACKAGE } from "../lib/aac-package.ts";
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
-import type { WebCodecs } from "./decode/aac-decoder.ts";
+import type { WebCodecs } from "./decode/webcodecs-decoder.ts";
 import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
 
 // Modules are compiled as a whole here. Otherwise each function is compiled when it is first called, on the audio

@@ -42,7 +42,7 @@ export class CodecModules {
     return this.#once(name, () => this.#source.readWasm(name));
   }
 
-  /** The module of `AAC_PACKAGE`, unknown as that is optional (decode/aac-decoder.ts says what it must have). */
+  /** The module of `AAC_PACKAGE`, unknown as that is optional (decode/webcodecs-decoder.ts says what it must have). */
   aac(): Promise<unknown> {
     return this.#once("aac", () => this.#source.loadAac());
   }

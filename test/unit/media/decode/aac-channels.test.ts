@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { adtsFrame } from "../../../../lab/media-files/containers.ts";
-import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
+import { createWebCodecsDecoder } from "../../../../src/media/decode/webcodecs-decoder.ts";
 import { parseAacConfig, readAacConfig } from "../../../../src/media/demux/aac-config.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 
@@ -103,7 +103,7 @@ function notingPackage() {
 
 test("the first AAC packet after a start or a jump tells the decoder its channels, the others go as they are", async () => {
   const { given, load } = notingPackage();
-  const decoder = await createAacDecoder(streamOf(hex(FFMPEG.quad![0])), { load });
+  const decoder = await createWebCodecsDecoder(streamOf(hex(FFMPEG.quad![0])), { load });
   const packet = Uint8Array.of(1, 2, 3);
   const block = await decoder.decode(packet);
   expect(block.speakers).toEqual(["FL", "FR", "BL", "BR"]);
@@ -123,7 +123,7 @@ test("AAC Main gets a header with its object type, LC none", async () => {
     ["1190", 3],
   ] as const) {
     const { given, load } = notingPackage();
-    const decoder = await createAacDecoder(streamOf(hex(config)), { load });
+    const decoder = await createWebCodecsDecoder(streamOf(hex(config)), { load });
     await decoder.decode(Uint8Array.of(1, 2, 3));
     expect(given[0]?.length).toBe(size);
     if (size === 10) expect((given[0]![2] ?? 0) >> 6).toBe(0);
@@ -132,7 +132,7 @@ test("AAC Main gets a header with its object type, LC none", async () => {
 
 test("AAC in ADTS frames that describe their channels is mixed by that description", async () => {
   const { load } = notingPackage();
-  const decoder = await createAacDecoder(streamOf(undefined), { load });
+  const decoder = await createWebCodecsDecoder(streamOf(undefined), { load });
   const config = [...hex(FFMPEG.quad![0])].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const text = `101${config.slice(16)}`;
   const bytes = Uint8Array.from(text.match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));
