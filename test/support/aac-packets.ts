@@ -104,15 +104,15 @@ interface Windows {
   readonly starts: readonly number[];
 }
 
-/** `index`: of the packet in its stream, from 0 on. `between`: elements to write before the end. */
+/** `index`: of the packet in its stream, from 0 on. `behind`: writes what follows each of its elements. */
 export function randomAacPacket(
   options: AacPacketOptions,
   index: number,
   random: Random,
-  between: (bits: BitWriter) => void = () => undefined,
+  behind: (bits: BitWriter, element: number) => void = () => undefined,
 ): Uint8Array {
   const packet = new PacketWriter(options, index, random);
-  return packet.write(between);
+  return packet.write(behind);
 }
 
 class PacketWriter {
@@ -128,15 +128,16 @@ class PacketWriter {
     this.#random = random;
   }
 
-  write(between: (bits: BitWriter) => void): Uint8Array {
+  write(behind: (bits: BitWriter, element: number) => void): Uint8Array {
     const tags = { s: 0, p: 0, l: 0 };
+    let element = 0;
     for (const kind of this.#options.elements as Iterable<keyof typeof ID>) {
       if (this.#chance(0.2)) this.#writeData();
       this.#bits.write(ID[kind], 3).write(tags[kind]++, 4);
       if (kind === "p") this.#writePair();
       else this.#writeChannel({ hasIntensity: false });
+      behind(this.#bits, element++);
     }
-    between(this.#bits);
     if (this.#chance(0.5)) this.#bits.write(6, 3).write(3, 4).write(0, 24);
     return this.#bits.write(7, 3).toBytes();
   }

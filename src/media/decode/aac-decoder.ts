@@ -1,21 +1,21 @@
-// AAC-LC by our decoder, in 1024 samples a packet; HE-AAC, other profiles and what has no vector instructions by an
-// optional package. Audio thread.
+// AAC-LC and HE-AAC by our decoder, in 1024 or 2048 samples a packet; other profiles and what has no vector instructions by
+// an optional package. Audio thread.
 
 import type { AudioStream } from "../format/packet.ts";
-import { AAC_EXTENDED, AAC_PACKET_BYTES_MAX, AacStream } from "../kernels/aac-kernel.ts";
+import { AAC_PACKET_BYTES_MAX, AacStream } from "../kernels/aac-kernel.ts";
 import { type AacFrame, AacFraming } from "./aac-framing.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { createWebCodecsDecoder, type WebCodecsOptions } from "./webcodecs-decoder.ts";
 
-const FRAME_SAMPLES = 1024;
+const CORE_SAMPLES = 1024;
 const LOW_COMPLEXITY = 2;
 /** Channels of a packet that has the first, and of one that has both of stereo. */
 const MONO = 1;
 
 /**
- * Rejects as `createWebCodecsDecoder`, for a stream that our decoder does not play. Others need no package, but lack their
- * high frequencies without it if they turn out to be HE-AAC.
+ * A decoder for AAC. Rejects with NodeError "media-unsupported-codec" for set-up data that is damaged, and as
+ * `createWebCodecsDecoder` for a stream that our decoder does not play.
  */
 export async function createAacDecoder(stream: AudioStream, options: WebCodecsOptions): Promise<Decoder> {
   const framing = new AacFraming(stream);
@@ -24,51 +24,41 @@ export async function createAacDecoder(stream: AudioStream, options: WebCodecsOp
     audio?.close();
     return createWebCodecsDecoder(stream, options);
   }
-  return new AacDecoder(framing, audio, () => createWebCodecsDecoder(stream, options));
+  return new AacDecoder(framing, audio);
 }
 
 class AacDecoder implements Decoder {
   readonly #framing: AacFraming;
-  readonly #openPackage: () => Promise<Decoder>;
   readonly #damage = new DamageLimit("aac");
   #audio: AacStream;
   #channels: readonly Float32Array[] = [];
-  /** Decodes all packets from the first one with data of HE-AAC on. */
-  #package: Decoder | undefined;
-  #isPackageMissing = false;
   #isClosed = false;
 
-  constructor(framing: AacFraming, audio: AacStream, openPackage: () => Promise<Decoder>) {
+  constructor(framing: AacFraming, audio: AacStream) {
     this.#framing = framing;
     this.#audio = audio;
-    this.#openPackage = openPackage;
   }
 
-  decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> {
+  decode(packet: Uint8Array): PcmBlock {
     if (this.#isClosed) return EMPTY_BLOCK;
-    if (this.#package !== undefined) return this.#package.decode(packet);
     const frame = packet.length <= AAC_PACKET_BYTES_MAX ? this.#framing.read(packet) : undefined;
     const found = frame === undefined || isBlank(packet) ? 0 : this.#decodeFrame(packet, frame);
     if (frame === undefined || found === 0) return this.#damage.damaged();
     this.#damage.clear();
-    const block = this.#takeBlock(frame, found & (AAC_EXTENDED - 1));
-    const isExtended = (found & AAC_EXTENDED) !== 0;
-    return isExtended && !this.#isPackageMissing ? this.#decodeByPackage(packet, block) : block;
+    return this.#takeBlock(frame, found);
   }
 
-  flush(): PcmBlock | Promise<PcmBlock> {
-    return this.#package?.flush() ?? EMPTY_BLOCK;
+  flush(): PcmBlock {
+    return EMPTY_BLOCK;
   }
 
   reset(): void {
     this.#audio.reset();
-    this.#package?.reset();
   }
 
   close(): void {
     this.#isClosed = true;
     this.#audio.close();
-    this.#package?.close();
   }
 
   #decodeFrame(packet: Uint8Array, frame: AacFrame): number {
@@ -85,31 +75,16 @@ class AacDecoder implements Decoder {
 
   /** `found`: the channels of the packet. */
   #takeBlock({ layout, sampleRateHz, speakers }: AacFrame, found: number): PcmBlock {
+    const factor = this.#audio.isReplicated ? 2 : 1;
+    const lengthSamples = factor * CORE_SAMPLES;
     const channelCount = layout.channelCount === 2 && found === MONO ? 1 : layout.channelCount;
-    if (this.#channels.length !== channelCount) {
-      this.#channels = Array.from({ length: channelCount }, () => new Float32Array(FRAME_SAMPLES));
+    if (this.#channels.length !== channelCount || this.#channels[0]!.length !== lengthSamples) {
+      this.#channels = Array.from({ length: channelCount }, () => new Float32Array(lengthSamples));
     }
     for (const [index, channel] of this.#channels.entries()) {
-      channel.set(this.#audio.channels[index]!.subarray(0, FRAME_SAMPLES));
+      channel.set(this.#audio.channels[index]!.subarray(0, lengthSamples));
     }
-    return { channels: this.#channels, lengthSamples: FRAME_SAMPLES, sampleRateHz, speakers };
-  }
-
-  /** `core`: the lower half of its spectrum. */
-  async #decodeByPackage(packet: Uint8Array, core: PcmBlock): Promise<PcmBlock> {
-    try {
-      const opened = await this.#openPackage();
-      if (this.#isClosed) {
-        opened.close();
-        return EMPTY_BLOCK;
-      }
-      this.#package = opened;
-      return await opened.decode(packet);
-    } catch {
-      // What has been decoded is half of it, which is better than nothing.
-      this.#isPackageMissing = true;
-      return core;
-    }
+    return { channels: this.#channels, lengthSamples, sampleRateHz: factor * sampleRateHz, speakers };
   }
 }
 

@@ -7,17 +7,20 @@ import {
   CHANNELS_MAX,
   ELEMENTS_BYTE,
   ELEMENTS_MAX,
-  EXTENDED,
   NO_ELEMENT,
   OUTPUT_BYTE,
   OUTPUT_SAMPLES,
   PACKET_BYTE,
   PACKET_BYTES_MAX,
+  REPLICA_BYTES,
+  REPLICAS_BYTE,
   SLOT_BYTES,
-  SLOT_NOISE,
+  SLOT_CLEARED_BYTES,
+  SLOT_STREAM,
   SLOTS_BYTE,
   STATE_BYTES,
   STATES_BYTE,
+  STREAM_REPLICATED,
 } from "./numbers/aac.ts";
 import { F32_BYTES } from "./numbers/block.ts";
 import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
@@ -29,8 +32,6 @@ interface AacExports {
 
 /** The largest packet that is decoded here; larger than eight channels at the highest bit rate. */
 export const AAC_PACKET_BYTES_MAX = PACKET_BYTES_MAX;
-/** A packet has data of HE-AAC. */
-export const AAC_EXTENDED = EXTENDED;
 /** Pairs of channels that share one memory. */
 const SLOTS = 32;
 
@@ -71,7 +72,7 @@ class AacMemory {
   }
 
   clear(slot: number): void {
-    this.#bytes.fill(0, slot, slot + SLOT_BYTES);
+    this.#bytes.fill(0, slot, slot + SLOT_CLEARED_BYTES);
   }
 
   release(slots: readonly number[]): void {
@@ -90,11 +91,17 @@ class AacMemory {
       );
     }
     for (let channel = 0; channel < 2 * slots.length; channel++) {
-      const state = slots[channel >> 1]! + STATE_BYTES * (channel & 1);
-      this.#view.setUint32(STATES_BYTE + 4 * channel, state, true);
+      const slot = slots[channel >> 1]!;
+      const side = channel & 1;
+      this.#view.setUint32(STATES_BYTE + 4 * channel, slot + STATE_BYTES * side, true);
+      this.#view.setUint32(REPLICAS_BYTE + 4 * channel, slot + SLOT_CLEARED_BYTES + REPLICA_BYTES * side, true);
     }
-    const noise = slots[0]! + SLOT_NOISE;
-    return this.#exports.decode(noise, fromByte, packet.length, rateIndex, layout.channelCount);
+    const stream = slots[0]! + SLOT_STREAM;
+    return this.#exports.decode(stream, fromByte, packet.length, rateIndex, layout.channelCount);
+  }
+
+  isReplicated(slots: readonly number[]): boolean {
+    return this.#view.getInt32(slots[0]! + SLOT_STREAM + STREAM_REPLICATED, true) !== 0;
   }
 }
 
@@ -147,11 +154,16 @@ export class AacStream {
   }
 
   /**
-   * Decodes a packet of AAC_PACKET_BYTES_MAX at most. Returns which channels it holds, the lowest bit for the first; and
-   * `AAC_EXTENDED` for one with data of HE-AAC. 0: it is damaged.
+   * Decodes a packet of AAC_PACKET_BYTES_MAX at most. Returns which channels it holds, the lowest bit for the first; 0
+   * where it is damaged.
    */
   decode(packet: Uint8Array, how: AacPacket): number {
     return this.#slots.length === 0 ? 0 : this.#memory.decode(this.#slots, packet, how);
+  }
+
+  /** Its audio has twice the packets' rate: some packet has had data of HE-AAC. */
+  get isReplicated(): boolean {
+    return this.#slots.length > 0 && this.#memory.isReplicated(this.#slots);
   }
 
   /** Forgets all earlier packets. */

@@ -1,6 +1,7 @@
-// The tables of AAC-LC (ISO 14496-3 subpart 4), as the decoder's memory holds them: made once per thread. Audio thread.
+// The tables of AAC (ISO 14496-3 subpart 4), as the decoder's memory holds them: made once per thread. Audio thread.
 
-import { SCALE_CODES, SPECTRUM_CODES } from "./aac-codes.ts";
+import { REPLICATION_CODES, SCALE_CODES, SPECTRUM_CODES, STEREO_CODES } from "./aac-codes.ts";
+import { writeReplicationTables } from "./aac-replication-tables.ts";
 import { writeHuffmanTable } from "./huffman-tables.ts";
 import * as map from "./numbers/aac.ts";
 
@@ -102,6 +103,7 @@ export function aacTables(): Uint8Array {
   floats(map.SHORT_STEP_BYTE, stepFactors(map.SHORT_SAMPLES / 2));
   floats(map.LONG_TURNS_BYTE, turns(map.FRAME_SAMPLES));
   floats(map.SHORT_TURNS_BYTE, turns(map.SHORT_SAMPLES));
+  writeReplicationTables(view);
   return bytes;
 }
 
@@ -115,7 +117,7 @@ function power(value: number): number {
 
 function writeBooks(view: DataView): void {
   let end = map.CODES_BYTE;
-  for (const [index, codes] of [...SPECTRUM_CODES, SCALE_CODES].entries()) {
+  for (const [index, codes] of [...SPECTRUM_CODES, SCALE_CODES, ...REPLICATION_CODES, ...STEREO_CODES].entries()) {
     view.setUint32(map.BOOKS_BYTE + 4 * (index + 1), end, true);
     end = writeHuffmanTable(view, end, codes);
   }

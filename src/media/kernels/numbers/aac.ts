@@ -6,8 +6,6 @@ export const FRAME_SAMPLES = 1024;
 export const SHORT_SAMPLES = 128;
 export const SHORT_WINDOWS = 8;
 export const CHANNELS_MAX = 8;
-/** Beside the channels of a packet: it has data of HE-AAC. */
-export const EXTENDED = 256;
 
 // Tables.
 
@@ -20,9 +18,11 @@ export const GAINS_BYTE = POWERS_BYTE + 4 * POWERS;
 export const GAIN_ZERO = 100;
 export const GAINS = 256;
 
-/** Where the entries of each Huffman table begin: 11 of spectra (from 1 on), and one of scale factors. */
+/** Where the entries of each Huffman table begin: 11 of spectra (from 1 on), one of scale factors, and of the others. */
 export const BOOKS_BYTE = GAINS_BYTE + 4 * GAINS;
 export const SCALE_BOOK = 12;
+export const REPLICATION_BOOK = 13;
+export const STEREO_BOOK = 23;
 const BOOKS = 36;
 
 /** Values of the codes of spectra, already raised to 4/3: four with signs, four without, then pairs. */
@@ -60,9 +60,32 @@ export const SHORT_STEP_BYTE = LONG_STEP_BYTE + 4 * 6 * 128;
 export const LONG_TURNS_BYTE = SHORT_STEP_BYTE + 4 * 6 * 16;
 export const SHORT_TURNS_BYTE = LONG_TURNS_BYTE + 2 * 4 * 512;
 
+// Of spectral band replication (SBR).
+
+/** The rate of each index in Hz, and which offsets of the first band it has: one for each of 16 numbers. */
+export const RATES_BYTE = SHORT_TURNS_BYTE + 2 * 4 * 64;
+export const OFFSET_ROWS_BYTE = RATES_BYTE + 4 * 16;
+export const OFFSETS_BYTE = OFFSET_ROWS_BYTE + 16;
+/** Logarithms (base 2) of whole numbers up to 64, as 64-bit floats. */
+export const LOGARITHMS_BYTE = OFFSETS_BYTE + 16 * 8;
+/** 2^(n/2) for n from -HALVES_ZERO on. */
+export const HALVES_BYTE = LOGARITHMS_BYTE + 8 * 66;
+export const HALVES_ZERO = 260;
+export const HALVES = 381;
+/** 512 complex random numbers. */
+export const RANDOM_BYTE = HALVES_BYTE + 4 * (HALVES + 3);
+/** The window of the analysis, backwards in five parts; and of the synthesis. */
+export const ANALYSIS_WINDOW_BYTE = RANDOM_BYTE + 8 * 512;
+export const SYNTHESIS_WINDOW_BYTE = ANALYSIS_WINDOW_BYTE + 4 * 320;
+/** Turns, real and imaginary: before and after the transform of the analysis, and of the synthesis. */
+export const ANALYSIS_IN_BYTE = SYNTHESIS_WINDOW_BYTE + 4 * 640;
+export const ANALYSIS_OUT_BYTE = ANALYSIS_IN_BYTE + 8 * 32;
+export const SYNTHESIS_IN_BYTE = ANALYSIS_OUT_BYTE + 8 * 32;
+export const SYNTHESIS_OUT_BYTE = SYNTHESIS_IN_BYTE + 8 * 64;
+
 /** The entries of the Huffman tables. */
-export const CODES_BYTE = SHORT_TURNS_BYTE + 2 * 4 * 64;
-const CODES_BYTES = 32_768;
+export const CODES_BYTE = SYNTHESIS_OUT_BYTE + 8 * 64;
+const CODES_BYTES = 65_536;
 
 // The packet.
 
@@ -77,8 +100,10 @@ export const NO_ELEMENT = 255;
 export const ANY_TAG = 255;
 /** Addresses of what each channel retains. */
 export const STATES_BYTE = ELEMENTS_BYTE + 4 * ELEMENTS_MAX;
+/** Addresses of what each channel retains for spectral band replication. */
+export const REPLICAS_BYTE = STATES_BYTE + 4 * CHANNELS_MAX;
 /** Of each channel, and of one that is not played: what the packet describes, and the spectrum. */
-export const CHANNELS_BYTE = STATES_BYTE + 4 * CHANNELS_MAX;
+export const CHANNELS_BYTE = REPLICAS_BYTE + 4 * CHANNELS_MAX;
 export const CHANNEL_BYTES = 1408;
 export const SPECTRA_BYTE = CHANNELS_BYTE + CHANNEL_BYTES * (CHANNELS_MAX + 1);
 /** The decoded audio of each channel. */
@@ -90,14 +115,70 @@ export const WORK_BYTE = OUTPUT_BYTE + 4 * OUTPUT_SAMPLES * CHANNELS_MAX;
 export const WORK_BYTES = 32 * 128;
 export const LINES_BYTE = WORK_BYTE + 2 * WORK_BYTES;
 
+// Spectral band replication works on subbands over slots of time, each as real parts, then imaginary ones.
+
+/** Subbands of the core and of the output, and their slots in a packet. */
+export const LOW_BANDS = 32;
+export const BANDS = 64;
+export const SLOTS_OF_TIME = 32;
+/** What the generator needs of the past. */
+export const PAST_SLOTS = 8;
+/** Between a subband's real and imaginary parts. */
+export const PART_BYTES = 4 * 44;
+export const BAND_BYTES = 2 * PART_BYTES;
+/** Subbands of the core, of the generated part, and of the output of both channels. */
+export const LOW_BYTE = LINES_BYTE + 4 * FRAME_SAMPLES;
+export const HIGH_BYTE = LOW_BYTE + BAND_BYTES * LOW_BANDS;
+export const MIXED_BYTE = HIGH_BYTE + BAND_BYTES * BANDS;
+export const MIXED_BYTES = BAND_BYTES * BANDS;
+/** Samples that the analysis reads: those of the past, then the packet's. */
+export const INPUT_BYTE = MIXED_BYTE + 2 * MIXED_BYTES;
+export const INPUT_PAST = 288;
+/** The windowed samples of four slots. */
+export const FOLDED_BYTE = INPUT_BYTE + 4 * (INPUT_PAST + FRAME_SAMPLES);
+/** Rows of the synthesis over time: 12 slots of the past, then the packet's. */
+export const ROWS = 128;
+export const ROW_PAST = 12;
+export const ROW_BYTES = 4 * 48;
+export const ROWS_BYTE = FOLDED_BYTE + 4 * 4 * 64;
+/** Of envelopes by subband. */
+export const ENVELOPES_MAX = 5;
+export const ADJUSTED_BANDS = 48;
+export const MAP_BYTES = 4 * ADJUSTED_BANDS * ENVELOPES_MAX;
+export const MAPS_BYTE = ROWS_BYTE + ROWS * ROW_BYTES;
+export const MAPS = 7;
+/** Of one subband over time: gains and noise, then the same smoothed. */
+export const TIMES_BYTE = MAPS_BYTE + MAPS * MAP_BYTES;
+export const TIMES_BYTES = 4 * 48;
+/** Coefficients of prediction of each subband of the core. */
+export const PREDICTION_BYTE = TIMES_BYTE + 4 * TIMES_BYTES;
+
 // Slots.
 
-export const SLOTS_BYTE = LINES_BYTE + 4 * FRAME_SAMPLES;
+export const SLOTS_BYTE = PREDICTION_BYTE + 16 * LOW_BANDS;
 /** Of one channel: window sequence, window shape, then the half of the last window that overlaps with the next. */
 export const STATE_SEQUENCE = 0;
 export const STATE_SHAPE = 4;
+/** Not 0: what the channel retains for spectral band replication is valid. */
+export const STATE_REPLICATED = 8;
 export const STATE_OVERLAP = 16;
 export const STATE_BYTES = STATE_OVERLAP + 4 * (FRAME_SAMPLES / 2);
-/** Of a stream's first slot: the state of the noise generator, behind both channels. */
-export const SLOT_NOISE = 2 * STATE_BYTES;
-export const SLOT_BYTES = SLOT_NOISE + 16;
+/** Of a stream's first slot: the state of the noise generator, and whether there is replication, behind both channels. */
+export const SLOT_STREAM = 2 * STATE_BYTES;
+export const STREAM_NOISE = 0;
+export const STREAM_REPLICATED = 4;
+/** What is cleared before a stream begins; the rest is when it is first needed. */
+export const SLOT_CLEARED_BYTES = SLOT_STREAM + 16;
+
+/** What a channel retains for replication: facts, then tables, envelopes … */
+export const REPLICA_TABLES = 512;
+export const REPLICA_ENVELOPES = REPLICA_TABLES + 640;
+/** … samples, subbands of the core, of the output, gains, and rows of the synthesis. */
+export const REPLICA_INPUT = REPLICA_ENVELOPES + 384;
+export const REPLICA_LOW = REPLICA_INPUT + 4 * INPUT_PAST;
+export const REPLICA_HIGH = REPLICA_LOW + 8 * PAST_SLOTS * LOW_BANDS;
+export const REPLICA_GAINS = REPLICA_HIGH + 64 * BANDS;
+export const REPLICA_ROWS = REPLICA_GAINS + 32 * ADJUSTED_BANDS;
+export const REPLICA_BYTES = REPLICA_ROWS + 4 * ROW_PAST * ROWS;
+
+export const SLOT_BYTES = SLOT_CLEARED_BYTES + 2 * REPLICA_BYTES;

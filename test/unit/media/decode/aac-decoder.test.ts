@@ -198,31 +198,6 @@ test("a damaged AAC packet yields nothing, and a run of them ends the stream", a
   expect(() => decoder.decode(damaged)).toThrow(expect.objectContaining({ code: "media-decode-failed" }));
 });
 
-test("AAC that turns out to be HE-AAC plays on with the package, and without it by its lower half", async () => {
-  const random = seededRandom(25);
-  const extended = randomAacPacket(STEREO, 0, random, (bits) =>
-    bits.write(6, 3).write(2, 4).write(0xd0, 8).write(0, 8),
-  );
-  const output = { numberOfFrames: 2048, numberOfChannels: 2, sampleRate: 88_200, timestamp: 0 };
-  class AudioDecoder {
-    readonly #output: (data: object) => void;
-    constructor(handlers: { output: (data: object) => void }) {
-      this.#output = handlers.output;
-    }
-    configure() {}
-    decode() {
-      this.#output({ ...output, copyTo: () => undefined, close: () => undefined });
-    }
-    close() {}
-  }
-  const load = async () => ({ AudioDecoder, EncodedAudioChunk: class {} });
-  const withPackage = await open(createAacDecoder(streamOf(STEREO), { load }));
-  expect(await withPackage.decode(extended)).toMatchObject({ lengthSamples: 2048, sampleRateHz: 88_200 });
-  const alone = await open(createAacDecoder(streamOf(STEREO), missing));
-  expect(await alone.decode(extended)).toMatchObject({ lengthSamples: 1024, sampleRateHz: 44_100 });
-  expect(alone.decode(extended)).toMatchObject({ lengthSamples: 1024 });
-});
-
 test("an AAC stream whose packets get more channels has all of them", async () => {
   const stream: AudioStream = { ...streamOf(STEREO), description: undefined };
   const decoder = await open(createAacDecoder(stream, missing));

@@ -35,6 +35,8 @@ export const PULSE_SIZE: i32 = 17;
 /** Filters of noise shaping in a long window; those of short windows are one for each, with an order of 0 for none. */
 export const FILTERS: i32 = 21;
 export const RATE: i32 = 22;
+/** Of the first channel of a pair: the second, else 0; of the second: -1. */
+export const PARTNER: i32 = 23;
 
 /** Bytes from the channel's address: Huffman tables, gains and mask of its bands, filters. */
 const BOOKS: usize = 128;

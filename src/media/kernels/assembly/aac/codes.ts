@@ -15,9 +15,11 @@ export function bookAt(book: i32): usize {
 export function readIndex(codes: usize): i32 {
   fill();
   let entry = load<i32>(codes + 4 * peek(LOOK_BITS));
-  if (entry < 0) {
-    skip(LOOK_BITS);
-    entry = load<i32>(codes + 4 * (((entry >> 5) & 0xffff) + peek(entry & 31)));
+  let bits = LOOK_BITS;
+  while (entry < 0) {
+    skip(bits);
+    bits = entry & 31;
+    entry = load<i32>(codes + 4 * (((entry >> 5) & 0xffff) + peek(bits)));
   }
   skip(entry & 31);
   return entry >> 5;

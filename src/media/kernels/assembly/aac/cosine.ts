@@ -129,9 +129,9 @@ function order(turned: usize, samples: usize, half: i32): void {
   let imaginary = turned + 4 * half;
   const end = samples + 8 * half;
   for (let at = samples; at < end; at += 32) {
-    const even = bound(v128.load(imaginary));
+    const even = bound(v128.load(imaginary), LOUDEST);
     const re = v128.load(real);
-    const odd = bound(f32x4.neg(f32x4.shuffle(re, re, 3, 2, 1, 0)));
+    const odd = bound(f32x4.neg(f32x4.shuffle(re, re, 3, 2, 1, 0)), LOUDEST);
     v128.store(at, lowPairs(even, odd));
     v128.store(at + 16, highPairs(even, odd));
     real -= 16;
@@ -139,7 +139,7 @@ function order(turned: usize, samples: usize, half: i32): void {
   }
 }
 
-/** What is no number becomes one, too. */
-export function bound(value: v128): v128 {
-  return f32x4.pmax(f32x4.splat(-LOUDEST), f32x4.pmin(f32x4.splat(LOUDEST), value));
+/** Within `limit`; what is no number becomes one, too. */
+export function bound(value: v128, limit: f32): v128 {
+  return f32x4.pmax(f32x4.splat(-limit), f32x4.pmin(f32x4.splat(limit), value));
 }

@@ -6,30 +6,20 @@ import { bitFrom, read, startAt } from "../bits.ts";
 import { BANDS, bookOf, fact, GROUPS, SILENT_BOOK } from "./channel.ts";
 import { readCode } from "./codes.ts";
 
-// Identifiers (table 4.85); 0 is a single channel, 3 one of low frequencies.
+// Identifiers (table 4.85); 0 is a single channel.
 export const PAIR: i32 = 1;
 export const COUPLING: i32 = 2;
+export const LOW_FREQUENCIES: i32 = 3;
 export const DATA: i32 = 4;
 export const PROGRAM: i32 = 5;
 export const FILL: i32 = 6;
 export const END: i32 = 7;
 
-/** Kinds of fill elements: spectral band replication, without and with checksum (table 4.121). */
-const REPLICATION: i32 = 13;
-const CHECKED_REPLICATION: i32 = 14;
-
 /** Of the elements in memory, those that the packet has had. */
 let used: i32 = 0;
-/** The packet has data of HE-AAC. */
-let isExtended: bool = false;
 
 export function startElements(): void {
   used = 0;
-  isExtended = false;
-}
-
-export function hasExtension(): bool {
-  return isExtended;
 }
 
 /** Address of the element, 0 where the stream has none or it was there before. */
@@ -55,7 +45,7 @@ export function secondChannel(element: usize): i32 {
 }
 
 /** Moves on by `bits`. False: the packet ends before. */
-function skipBits(bits: i32, endBit: i32): bool {
+export function skipBits(bits: i32, endBit: i32): bool {
   const bit = bitFrom(PACKET_BYTE) + bits;
   if (bit > endBit) return false;
   startAt(PACKET_BYTE, bit);
@@ -77,17 +67,9 @@ export function skipData(endBit: i32): bool {
 }
 
 /** Size of fill_element. */
-function readFillBytes(): i32 {
+export function readFillBytes(): i32 {
   const count = read(4);
   return count === 15 ? count + read(8) - 1 : count;
-}
-
-export function skipFill(endBit: i32): bool {
-  const bits = 8 * readFillBytes();
-  if (bits === 0) return true;
-  const type = read(4);
-  if (type === REPLICATION || type === CHECKED_REPLICATION) isExtended = true;
-  return skipBits(bits - 4, endBit);
 }
 
 /** program_config_element: the host knows what it describes. */

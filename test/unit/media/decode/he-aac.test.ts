@@ -1,0 +1,105 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
+import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
+import { ownCodecModules } from "../../../../src/media/decode/codec-modules.ts";
+import type { Decoder } from "../../../../src/media/decode/decoder.ts";
+import { createWebCodecsDecoder } from "../../../../src/media/decode/webcodecs-decoder.ts";
+import { aacRate, buildAacConfig } from "../../../../src/media/demux/aac-config.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
+import { randomAacPacket } from "../../../support/aac-packets.ts";
+import { type ReplicationHeader, ReplicationWriter } from "../../../support/aac-replication.ts";
+import { hasAac } from "../../../support/has-aac.ts";
+
+const PACKETS = 16;
+/** Both calculate with 32-bit floats; roots and quotients enlarge what they round. */
+const DIFFERENCE_MAX = 1e-3;
+
+type Numbers = readonly [rateIndex: number, start: number, stop: number, crossover: number, scale: number, alter: number, noise: number];
+
+const header = (numbers: Numbers, bands: ReplicationHeader["bands"]): ReplicationHeader => {
+  const [rateIndex, start, stop, crossover, scale, alter, noise] = numbers;
+  return { rateIndex, start, stop, crossover, scale, alter, noise, bands };
+};
+
+const HEADERS: readonly ReplicationHeader[] = [
+  header([3, 5, 7, 0, 0, 0, 3], [20, 10, 5]),
+  header([3, 7, 15, 1, 2, 1, 0], [13, 7, 1]),
+  header([4, 14, 8, 1, 2, 1, 0], [3, 2, 1]),
+  header([4, 9, 14, 3, 1, 0, 1], [9, 5, 1]),
+  header([5, 10, 14, 0, 3, 1, 3], [8, 4, 3]),
+  header([5, 8, 9, 0, 2, 0, 1], [16, 8, 2]),
+  header([6, 10, 6, 2, 2, 0, 0], [8, 4, 1]),
+  header([6, 4, 4, 3, 0, 0, 2], [13, 7, 2]),
+  header([7, 1, 1, 0, 3, 1, 2], [10, 5, 3]),
+  header([7, 6, 5, 3, 1, 0, 0], [11, 6, 1]),
+  header([8, 1, 0, 3, 0, 1, 2], [7, 4, 2]),
+  header([8, 4, 13, 2, 0, 0, 0], [46, 23, 1]),
+  header([9, 10, 6, 2, 2, 0, 3], [8, 4, 2]),
+  header([9, 7, 15, 0, 2, 1, 3], [14, 7, 5]),
+  header([10, 2, 10, 1, 0, 1, 3], [19, 10, 5]),
+  header([11, 4, 2, 1, 1, 0, 2], [15, 8, 3]),
+];
+
+const opened: Decoder[] = [];
+afterEach(() => {
+  for (const decoder of opened.splice(0)) decoder.close();
+});
+
+async function open(creating: Promise<Decoder>): Promise<Decoder> {
+  const decoder = await creating;
+  opened.push(decoder);
+  return decoder;
+}
+
+const load = () => ownCodecModules.aac();
+const missing = { load: () => Promise.reject(new Error("not installed")) };
+const CHANNELS: Readonly<Record<string, number>> = { s: 1, p: 2, sppl: 6 };
+
+function streamOf(rateIndex: number, elements: string): AudioStream {
+  const sampleRateHz = aacRate(rateIndex)!;
+  const channelCount = CHANNELS[elements]!;
+  const description = buildAacConfig({ objectType: 2, sampleRateHz, channelCount });
+  return { codec: "aac", sampleRateHz, channelCount, description, pcm: undefined };
+}
+
+function packetsOf(replication: ReplicationHeader, elements: string, seed: number): readonly Uint8Array[] {
+  const random = seededRandom(seed);
+  const { rateIndex } = replication;
+  const writers = [...elements].map((kind) => new ReplicationWriter(replication, kind === "p", random));
+  return Array.from({ length: PACKETS }, (_, index) =>
+    randomAacPacket({ rateIndex, windows: "long", elements }, index, random, (bits, element) => {
+      if (elements[element] !== "l") writers[element]!.write(bits);
+    }),
+  );
+}
+
+/** The root mean square of the difference to FFmpeg, as a share of that of the audio, over all packets. */
+async function differenceOf(stream: AudioStream, packets: readonly Uint8Array[]): Promise<number> {
+  const decoder = await open(createAacDecoder(stream, missing));
+  const reference = await open(createWebCodecsDecoder(stream, { load }));
+  let [difference, whole] = [0, 0];
+  for (const packet of packets) {
+    const { channels, lengthSamples, sampleRateHz } = await decoder.decode(packet);
+    const expected = await reference.decode(packet);
+    expect([lengthSamples, sampleRateHz]).toEqual([expected.lengthSamples, expected.sampleRateHz]);
+    for (const [index, samples] of expected.channels.entries()) {
+      // Mono may be stereo there.
+      const own = channels[Math.min(index, channels.length - 1)]!;
+      for (const [at, sample] of samples.entries()) {
+        difference += (sample - own[at]!) ** 2;
+        whole += sample ** 2;
+      }
+    }
+  }
+  return Math.sqrt(difference / whole);
+}
+
+describe.runIf(hasAac)("the HE-AAC decoder beside FFmpeg", () => {
+  test.each(HEADERS.flatMap((replication) => ["s", "p"].map((elements) => ({ ...replication, elements }))))(
+    "replicates at rate $rateIndex from $start to $stop, scale $scale, elements $elements, as FFmpeg",
+    async ({ elements, ...replication }) => {
+      const packets = packetsOf(replication, elements, 31);
+      expect(await differenceOf(streamOf(replication.rateIndex, elements), packets)).toBeLessThan(DIFFERENCE_MAX);
+    },
+  );
+});
