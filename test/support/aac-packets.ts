@@ -19,6 +19,8 @@ export interface AacPacketOptions {
   readonly windows: "long" | "short" | "changing";
   /** Elements in their order: `s` a single channel, `p` a pair, `l` low frequencies. */
   readonly elements: string;
+  /** Every band has values. Default false. */
+  readonly isFull?: boolean;
 }
 
 /** Writes bits, the highest of each byte first. */
@@ -174,7 +176,7 @@ class PacketWriter {
   #writeWindows(): Windows {
     const isShort = this.#sequence === SHORT;
     const starts = startsOf(this.#options.rateIndex, isShort);
-    const bands = this.#below(starts.length);
+    const bands = this.#options.isFull === true ? starts.length - 1 : this.#below(starts.length);
     this.#bits.write(0, 1).write(this.#sequence, 2).write(this.#below(2), 1);
     this.#bits.write(bands, isShort ? 4 : 6);
     const groups = [1];
@@ -213,7 +215,9 @@ class PacketWriter {
     const books: number[] = [];
     while (books.length < bands) {
       const length = Math.min(bands - books.length, 1 + this.#below(10));
-      const choices = [...Array(12).keys(), NOISE, ...(hasIntensity ? INTENSITY : [])];
+      const coded = [...Array(12).keys()];
+      const choices =
+        this.#options.isFull === true ? coded.slice(3, 11) : [...coded, NOISE, ...(hasIntensity ? INTENSITY : [])];
       const book = choices[this.#below(choices.length)]!;
       this.#bits.write(book, 4);
       for (let rest = length; rest >= 0; rest -= longest) {
