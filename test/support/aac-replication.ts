@@ -1,7 +1,7 @@
 // Fill elements with spectral band replication (sbr_extension_data of ISO 14496-3 section 4.4.2.8), random but valid: what
 // two decoders make of them has to agree.
 
-import { REPLICATION_CODES } from "../../src/media/kernels/aac-codes.ts";
+import { REPLICATION_CODES, STEREO_CODES } from "../../src/media/kernels/aac-codes.ts";
 import { BitWriter, CodeWriter } from "./aac-packets.ts";
 
 export interface ReplicationHeader {
@@ -241,6 +241,103 @@ export class ReplicationWriter {
   #writeExtension(bits: BitWriter, extension: BitWriter | undefined): void {
     bits.write(extension === undefined ? 0 : 1, 1);
     if (extension === undefined) return;
+    const bytes = Math.ceil(extension.bitCount / 8);
+    if (bytes < 15) bits.write(bytes, 4);
+    else bits.write(15, 4).write(bytes - 15, 8);
+    bits.append(extension).write(0, 8 * bytes - extension.bitCount);
+  }
+}
+
+export interface StereoOptions {
+  /** Numbers of level differences and coherences: 10, 20, 34; the same with fine steps, and mixed by components. */
+  readonly levelMode: number;
+  readonly coherenceMode: number;
+  readonly hasPhases: boolean;
+}
+
+const STEREO = STEREO_CODES.map((codes) => new CodeWriter(codes));
+const STEREO_COUNTS = [10, 20, 34];
+const PHASE_COUNTS = [5, 11, 17];
+const LAST_SLOT = 31;
+
+/** Writes ps_data of ISO 14496-3 section 8.4.2. */
+export class StereoWriter {
+  readonly #options: StereoOptions;
+  readonly #random: () => number;
+  #levels: number[];
+  #coherences: number[];
+  #isFirst = true;
+
+  constructor(options: StereoOptions, random: () => number) {
+    this.#options = options;
+    this.#random = random;
+    this.#levels = Array(34).fill(0);
+    this.#coherences = Array(34).fill(0);
+  }
+
+  /** The extension of a packet, with its identifier. */
+  write(): BitWriter {
+    const { levelMode, coherenceMode, hasPhases } = this.#options;
+    const bits = new BitWriter().write(2, 2);
+    const hasHeader = this.#isFirst || this.#random() < 0.2;
+    bits.write(hasHeader ? 1 : 0, 1);
+    if (hasHeader) bits.write(1, 1).write(levelMode, 3).write(1, 1).write(coherenceMode, 3).write(hasPhases ? 1 : 0, 1);
+    const envelopes = this.#writeBorders(bits);
+    const isFine = levelMode > 2;
+    const book = isFine ? 0 : 2;
+    for (let envelope = 0; envelope < envelopes; envelope++) {
+      const [centre, most] = isFine ? [30, 15] : [14, 7];
+      this.#levels = this.#writeRow(bits, { before: this.#levels, book, centre, range: [-most, most], mode: levelMode });
+    }
+    for (let envelope = 0; envelope < envelopes; envelope++) {
+      this.#coherences = this.#writeRow(bits, { before: this.#coherences, book: 4, centre: 7, range: [0, 7], mode: coherenceMode });
+    }
+    if (hasPhases) this.#writePhases(bits, envelopes);
+    this.#isFirst = false;
+    return bits;
+  }
+
+  #below(limit: number): number {
+    return Math.floor(limit * this.#random());
+  }
+
+  #writeBorders(bits: BitWriter): number {
+    const isVariable = this.#random() < 0.5;
+    // A first packet without envelopes would have none to go on with.
+    const code = this.#isFirst ? 1 + this.#below(3) : this.#below(4);
+    bits.write(isVariable ? 1 : 0, 1).write(code, 2);
+    if (!isVariable) return [0, 1, 2, 4][code]!;
+    const borders = Array.from({ length: code + 1 }, () => this.#below(LAST_SLOT + 1)).toSorted((a, b) => a - b);
+    for (const border of borders) bits.write(border, 5);
+    return borders.length;
+  }
+
+  #writeRow(
+    bits: BitWriter,
+    row: { before: readonly number[]; book: number; centre: number; range: readonly [number, number]; mode: number },
+  ): number[] {
+    const isInTime = !this.#isFirst && this.#random() < 0.5;
+    bits.write(isInTime ? 1 : 0, 1);
+    const [least, most] = row.range;
+    const values: number[] = [];
+    for (let index = 0; index < STEREO_COUNTS[row.mode % 3]!; index++) {
+      const old = isInTime ? row.before[index]! : (values[index - 1] ?? 0);
+      const value = Math.max(least, Math.min(most, old + this.#below(7) - 3));
+      STEREO[row.book + (isInTime ? 1 : 0)]!.write(bits, row.centre + value - old);
+      values.push(value);
+    }
+    return values;
+  }
+
+  #writePhases(bits: BitWriter, envelopes: number): void {
+    const extension = new BitWriter().write(0, 2).write(1, 1);
+    for (let row = 0; row < 2 * envelopes; row++) {
+      const isInTime = this.#below(2);
+      extension.write(isInTime, 1);
+      const count = PHASE_COUNTS[this.#options.levelMode % 3]!;
+      for (let index = 0; index < count; index++) STEREO[6 + 2 * (row % 2) + isInTime]!.write(extension, this.#below(8));
+    }
+    extension.write(0, 1);
     const bytes = Math.ceil(extension.bitCount / 8);
     if (bytes < 15) bits.write(bytes, 4);
     else bits.write(15, 4).write(bytes - 15, 8);

@@ -2,6 +2,7 @@
 
 import { REPLICATION_CODES, SCALE_CODES, SPECTRUM_CODES, STEREO_CODES } from "./aac-codes.ts";
 import { writeReplicationTables } from "./aac-replication-tables.ts";
+import { writeStereoTables } from "./aac-stereo-tables.ts";
 import { writeHuffmanTable } from "./huffman-tables.ts";
 import * as map from "./numbers/aac.ts";
 
@@ -104,6 +105,7 @@ export function aacTables(): Uint8Array {
   floats(map.LONG_TURNS_BYTE, turns(map.FRAME_SAMPLES));
   floats(map.SHORT_TURNS_BYTE, turns(map.SHORT_SAMPLES));
   writeReplicationTables(view);
+  writeStereoTables(view);
   return bytes;
 }
 

@@ -8,10 +8,13 @@ import {
   OUTPUT_SAMPLES,
   PACKET_BYTE,
   REPLICAS_BYTE,
+  SLOT_STEREO,
+  SLOT_STREAM,
   STATE_REPLICATED,
   STATES_BYTE,
   STREAM_NOISE,
   STREAM_REPLICATED,
+  STREAM_STEREO,
 } from "../numbers/aac.ts";
 import { bitFrom, read, startAt } from "./bits.ts";
 import {
@@ -47,6 +50,7 @@ import {
   skipProgram,
   startElements,
 } from "./aac/elements.ts";
+import { clearStereo } from "./aac/ps/facts.ts";
 import { clearReplica } from "./aac/sbr/facts.ts";
 import { readPayload } from "./aac/sbr/payload.ts";
 import { replicate } from "./aac/sbr/replicate.ts";
@@ -66,6 +70,8 @@ const CHECKED_REPLICATION: i32 = 14;
 let endBit: i32 = 0;
 /** Address of what the stream as a whole retains. */
 let stream: usize = 0;
+/** The stream may have a single channel, which parametric stereo makes two of. */
+let isMono: bool = false;
 
 /**
  * Decodes the packet in memory from byte `fromByte` on; `rate` is the index of the sample rate, `channels` how many the
@@ -76,6 +82,7 @@ export function decode(streamAt: usize, fromByte: i32, sizeBytes: i32, rate: i32
   startAt(PACKET_BYTE, 8 * fromByte);
   endBit = 8 * sizeBytes;
   stream = streamAt;
+  isMono = channels <= 2;
   for (let channel = 0; channel <= CHANNELS_MAX; channel++) clearChannel(channelAt(channel), rate);
   const found = readElements();
   if (found <= 0) return 0;
@@ -89,7 +96,7 @@ export function decode(streamAt: usize, fromByte: i32, sizeBytes: i32, rate: i32
     toSamples(at, spectrum, stateOf(channel), outputOf(channel));
   }
   if (load<i32>(stream + STREAM_REPLICATED) !== 0) replicateAll(found, channels);
-  return found;
+  return found === 1 && load<i32>(stream + STREAM_STEREO) !== 0 ? 3 : found;
 }
 
 function replicateAll(found: i32, channels: i32): void {
@@ -97,9 +104,18 @@ function replicateAll(found: i32, channels: i32): void {
     if ((found & (1 << channel)) === 0 && channels <= 2) continue;
     const partner = fact(channelAt(channel), PARTNER);
     if (partner < 0) continue;
-    const right: usize = partner === 0 ? 0 : replicaOf(partner);
-    replicate(replicaOf(channel), right, outputOf(channel), outputOf(partner));
+    if (found === 1 && load<i32>(stream + STREAM_STEREO) !== 0) {
+      replicate(replicaOf(0), replicaOf(1), stereoAt(), outputOf(0), outputOf(1));
+    } else {
+      const right: usize = partner === 0 ? 0 : replicaOf(partner);
+      replicate(replicaOf(channel), right, 0, outputOf(channel), outputOf(partner));
+    }
   }
+}
+
+/** What a stream retains for parametric stereo. */
+function stereoAt(): usize {
+  return stream - SLOT_STREAM + SLOT_STEREO;
 }
 
 function stateOf(channel: i32): usize {
@@ -161,11 +177,14 @@ function readFill(last: i32): bool {
   if (end > endBit) return false;
   const kind = read(4);
   if ((kind === REPLICATION || kind === CHECKED_REPLICATION) && last !== NO_CHANNEL) {
+    if (load<i32>(stream + STREAM_REPLICATED) === 0) clearStereo(stereoAt());
     store<i32>(stream + STREAM_REPLICATED, 1);
     const channel = channelAt(last);
     const partner = fact(channel, PARTNER);
     const right: usize = partner === 0 ? 0 : replicaOf(partner);
-    readPayload(replicaOf(last), right, kind === CHECKED_REPLICATION, end, fact(channel, RATE));
+    const stereo: usize = isMono && right === 0 ? stereoAt() : 0;
+    const hasStereo = readPayload(replicaOf(last), right, stereo, kind === CHECKED_REPLICATION, end, fact(channel, RATE));
+    if (hasStereo) store<i32>(stream + STREAM_STEREO, 1);
   }
   startAt(PACKET_BYTE, end);
   return true;

@@ -83,8 +83,25 @@ export const ANALYSIS_OUT_BYTE = ANALYSIS_IN_BYTE + 8 * 32;
 export const SYNTHESIS_IN_BYTE = ANALYSIS_OUT_BYTE + 8 * 32;
 export const SYNTHESIS_OUT_BYTE = SYNTHESIS_IN_BYTE + 8 * 64;
 
+// Of parametric stereo. Most tables have a part for 20 parameters, and one for 34.
+
+/** Gains of both sides by level difference and coherence, four numbers each: two ways to mix. */
+export const MIXES_BYTE = SYNTHESIS_OUT_BYTE + 8 * 64;
+export const MIX_BYTES = 4 * 4 * 8 * 46;
+/** Smoothed phases by three of them in a row, complex. */
+export const PHASES_BYTE = MIXES_BYTE + 2 * MIX_BYTES;
+/** Filters that split the lowest subbands: 8 for 20 parameters; 12, 8 and 4 for 34. Seven complex taps in 64 bytes. */
+export const SPLITS_BYTE = PHASES_BYTE + 8 * 512;
+export const SPLIT_BYTES = 64;
+/** Turns of each filtered band: of its input, and of the three filters; complex. */
+export const FRACTIONS_BYTE = SPLITS_BYTE + SPLIT_BYTES * 32;
+export const FILTERED_BANDS_MAX = 50;
+/** The parameter of each band. */
+export const PARAMETERS_BYTE = FRACTIONS_BYTE + 2 * 32 * FILTERED_BANDS_MAX;
+export const STEREO_BANDS_MAX = 91;
+
 /** The entries of the Huffman tables. */
-export const CODES_BYTE = SYNTHESIS_OUT_BYTE + 8 * 64;
+export const CODES_BYTE = PARAMETERS_BYTE + 2 * STEREO_BANDS_MAX + 2;
 const CODES_BYTES = 65_536;
 
 // The packet.
@@ -153,9 +170,23 @@ export const TIMES_BYTES = 4 * 48;
 /** Coefficients of prediction of each subband of the core. */
 export const PREDICTION_BYTE = TIMES_BYTE + 4 * TIMES_BYTES;
 
+/** Parametric stereo: subbands that the lowest ones are split into, of both sides. */
+export const SPLIT_BANDS = 32;
+export const SPLIT_BYTE = PREDICTION_BYTE + 16 * LOW_BANDS;
+/** Energies of the parameters over time, which become gains. */
+export const PARAMETERS_MAX = 34;
+export const ENERGIES_BYTE = SPLIT_BYTE + 2 * BAND_BYTES * SPLIT_BANDS;
+export const ENERGY_BYTES = 4 * SLOTS_OF_TIME;
+/** A band with what came before it, and the filters' output: real parts, then imaginary ones of each. */
+export const DELAYS_BYTE = ENERGIES_BYTE + ENERGY_BYTES * PARAMETERS_MAX;
+export const DELAY_BYTES = 4 * 48;
+/** Gains of each parameter: eight numbers before an envelope, and eight at its end. */
+export const NEXT_GAINS_BYTE = DELAYS_BYTE + 8 * DELAY_BYTES;
+export const GAIN_ROW_BYTES = 4 * 36;
+
 // Slots.
 
-export const SLOTS_BYTE = PREDICTION_BYTE + 16 * LOW_BANDS;
+export const SLOTS_BYTE = NEXT_GAINS_BYTE + 8 * GAIN_ROW_BYTES;
 /** Of one channel: window sequence, window shape, then the half of the last window that overlaps with the next. */
 export const STATE_SEQUENCE = 0;
 export const STATE_SHAPE = 4;
@@ -167,6 +198,8 @@ export const STATE_BYTES = STATE_OVERLAP + 4 * (FRAME_SAMPLES / 2);
 export const SLOT_STREAM = 2 * STATE_BYTES;
 export const STREAM_NOISE = 0;
 export const STREAM_REPLICATED = 4;
+/** Not 0: it has had parametric stereo. */
+export const STREAM_STEREO = 8;
 /** What is cleared before a stream begins; the rest is when it is first needed. */
 export const SLOT_CLEARED_BYTES = SLOT_STREAM + 16;
 
@@ -181,4 +214,18 @@ export const REPLICA_GAINS = REPLICA_HIGH + 64 * BANDS;
 export const REPLICA_ROWS = REPLICA_GAINS + 32 * ADJUSTED_BANDS;
 export const REPLICA_BYTES = REPLICA_ROWS + 4 * ROW_PAST * ROWS;
 
-export const SLOT_BYTES = SLOT_CLEARED_BYTES + 2 * REPLICA_BYTES;
+/** What a stream retains for parametric stereo, behind its channels: facts, parameters, phases, gains … */
+export const SLOT_STEREO = SLOT_CLEARED_BYTES + 2 * REPLICA_BYTES;
+export const STEREO_ROWS = 256;
+export const STEREO_PHASES = STEREO_ROWS + 4 * 5 * 36;
+export const STEREO_GAINS = STEREO_PHASES + 2 * 36;
+/** … of transients, then the past of the split subbands, of all bands and of the filters. */
+export const STEREO_TRANSIENTS = STEREO_GAINS + 8 * GAIN_ROW_BYTES;
+export const STEREO_INPUT = STEREO_TRANSIENTS + 3 * GAIN_ROW_BYTES;
+export const STEREO_DELAYS = STEREO_INPUT + 5 * 2 * 4 * 6;
+export const STEREO_PAST = 14;
+export const STEREO_FILTERS = STEREO_DELAYS + 8 * STEREO_PAST * STEREO_BANDS_MAX;
+export const STEREO_FILTER_PAST = 5;
+export const STEREO_BYTES = STEREO_FILTERS + 3 * 8 * STEREO_FILTER_PAST * FILTERED_BANDS_MAX;
+
+export const SLOT_BYTES = SLOT_STEREO + STEREO_BYTES;

@@ -7,7 +7,7 @@ import { createWebCodecsDecoder } from "../../../../src/media/decode/webcodecs-d
 import { aacRate, buildAacConfig } from "../../../../src/media/demux/aac-config.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { randomAacPacket } from "../../../support/aac-packets.ts";
-import { type ReplicationHeader, ReplicationWriter } from "../../../support/aac-replication.ts";
+import { type ReplicationHeader, ReplicationWriter, type StereoOptions, StereoWriter } from "../../../support/aac-replication.ts";
 import { hasAac } from "../../../support/has-aac.ts";
 
 const PACKETS = 16;
@@ -40,6 +40,10 @@ const HEADERS: readonly ReplicationHeader[] = [
   header([11, 4, 2, 1, 1, 0, 2], [15, 8, 3]),
 ];
 
+const STEREO: readonly StereoOptions[] = [0, 1, 2, 3, 4, 5].flatMap((levelMode) =>
+  [false, true].map((hasPhases) => ({ levelMode, coherenceMode: (levelMode * 5 + (hasPhases ? 3 : 0)) % 6, hasPhases })),
+);
+
 const opened: Decoder[] = [];
 afterEach(() => {
   for (const decoder of opened.splice(0)) decoder.close();
@@ -62,13 +66,18 @@ function streamOf(rateIndex: number, elements: string): AudioStream {
   return { codec: "aac", sampleRateHz, channelCount, description, pcm: undefined };
 }
 
-function packetsOf(replication: ReplicationHeader, elements: string, seed: number): readonly Uint8Array[] {
+function packetsOf(
+  replication: ReplicationHeader,
+  elements: string,
+  { seed, stereo }: { readonly seed: number; readonly stereo?: StereoOptions },
+): readonly Uint8Array[] {
   const random = seededRandom(seed);
+  const spread = stereo && new StereoWriter(stereo, random);
   const { rateIndex } = replication;
   const writers = [...elements].map((kind) => new ReplicationWriter(replication, kind === "p", random));
   return Array.from({ length: PACKETS }, (_, index) =>
     randomAacPacket({ rateIndex, windows: "long", elements, isFull: true }, index, random, (bits, element) => {
-      if (elements[element] !== "l") writers[element]!.write(bits);
+      if (elements[element] !== "l") writers[element]!.write(bits, spread?.write());
     }),
   );
 }
@@ -98,8 +107,13 @@ describe.runIf(hasAac)("the HE-AAC decoder beside FFmpeg", () => {
   test.each(HEADERS.flatMap((replication) => ["s", "p"].map((elements) => ({ ...replication, elements }))))(
     "replicates at rate $rateIndex from $start to $stop, scale $scale, elements $elements, as FFmpeg",
     async ({ elements, ...replication }) => {
-      const packets = packetsOf(replication, elements, 31);
+      const packets = packetsOf(replication, elements, { seed: 31 });
       expect(await differenceOf(streamOf(replication.rateIndex, elements), packets)).toBeLessThan(DIFFERENCE_MAX);
     },
   );
+
+  test.each(STEREO)("makes two sides of one, levels $levelMode, coherences $coherenceMode, phases $hasPhases, as FFmpeg", async (stereo) => {
+    const packets = packetsOf(HEADERS[9]!, "s", { seed: 32, stereo });
+    expect(await differenceOf(streamOf(HEADERS[9]!.rateIndex, "s"), packets)).toBeLessThan(DIFFERENCE_MAX);
+  });
 });

@@ -3,6 +3,7 @@
 
 import { PACKET_BYTE } from "../../../numbers/aac.ts";
 import { bitFrom, read } from "../../bits.ts";
+import { readStereo } from "../ps/parameters.ts";
 import { makeLimits, makeTables } from "./bands.ts";
 import {
   ALTER_SCALE,
@@ -48,9 +49,17 @@ const STEREO_EXTENSION: i32 = 2;
 
 /**
  * Reads what follows the type of a fill element, up to bit `endBit` of the packet. `right`: of the second channel, 0 for
- * a single one; `rate`: the index of the core's sample rate. What is damaged turns the replication off.
+ * a single one; `stereo`: of a stream that may have parametric stereo, else 0; `rate`: the index of the core's sample rate.
+ * What is damaged turns the replication off. Returns whether there was parametric stereo.
  */
-export function readPayload(left: usize, right: usize, hasChecksum: bool, endBit: i32, rate: i32): void {
+export function readPayload(
+  left: usize,
+  right: usize,
+  stereo: usize,
+  hasChecksum: bool,
+  endBit: i32,
+  rate: i32,
+): bool {
   setFact(left, IS_RESET, 0);
   if (hasChecksum) read(CHECKSUM_BITS);
   setFact(left, OLD_FIRST, fact(left, FIRST));
@@ -61,15 +70,16 @@ export function readPayload(left: usize, right: usize, hasChecksum: bool, endBit
     if (!makeTables(left, rate)) turnOff(left);
     if (right !== 0) setFact(right, RANDOM_INDEX, 0);
   }
-  if (fact(left, IS_STARTED) === 0) return;
+  if (fact(left, IS_STARTED) === 0) return false;
   const isValid = right === 0 ? readSingle(left) : readPair(left, right);
   if (!isValid) {
     turnOff(left);
-    return;
+    return false;
   }
   setFact(left, HAS_DATA, 1);
-  readExtensions(left, endBit);
+  const hasStereo = readExtensions(stereo, endBit);
   if (bitFrom(PACKET_BYTE) > endBit) turnOff(left);
+  return hasStereo;
 }
 
 function readHeader(replica: usize): void {
@@ -154,15 +164,18 @@ function readSines(header: usize, replica: usize): void {
   for (let band = 0; band < fact(header, HIGH_COUNT); band++) setSine(replica, band, read(1));
 }
 
-function readExtensions(replica: usize, endBit: i32): void {
-  if (read(1) === 0) return;
-  let bits = read(4);
-  if (bits === 15) bits += read(8);
-  bits *= 8;
-  while (bits > 7 && bitFrom(PACKET_BYTE) <= endBit) {
-    const id = read(2);
-    bits -= 2;
-    if (id === STEREO_EXTENSION) return;
-    for (; bits > 0; bits--) read(1);
+/** Returns whether there was parametric stereo. */
+function readExtensions(stereo: usize, endBit: i32): bool {
+  if (read(1) === 0) return false;
+  let bytes = read(4);
+  if (bytes === 15) bytes += read(8);
+  const end = min(bitFrom(PACKET_BYTE) + 8 * bytes, endBit);
+  let hasStereo = false;
+  while (bitFrom(PACKET_BYTE) + 7 < end) {
+    if (read(2) === STEREO_EXTENSION && stereo !== 0) {
+      readStereo(stereo, end);
+      hasStereo = true;
+    } else while (bitFrom(PACKET_BYTE) < end) read(1);
   }
+  return hasStereo;
 }
