@@ -85,9 +85,17 @@ export class ReplicationWriter {
 
   #writeHeader(bits: BitWriter): void {
     const { start, stop, crossover, scale, alter, noise } = this.#header;
-    bits.write(this.#isCoarse ? 1 : 0, 1).write(start, 4).write(stop, 4).write(crossover, 3).write(0, 2);
+    bits
+      .write(this.#isCoarse ? 1 : 0, 1)
+      .write(start, 4)
+      .write(stop, 4)
+      .write(crossover, 3)
+      .write(0, 2);
     bits.write(3, 2).write(scale, 2).write(alter, 1).write(noise, 2);
-    bits.write(this.#limiter, 4).write(this.#isInterpolated, 1).write(this.#isSharp ? 1 : 0, 1);
+    bits
+      .write(this.#limiter, 4)
+      .write(this.#isInterpolated, 1)
+      .write(this.#isSharp ? 1 : 0, 1);
   }
 
   #writePair(bits: BitWriter): void {
@@ -110,8 +118,15 @@ export class ReplicationWriter {
       if (index === 0 || !isCoupled) for (let band = 0; band < noiseBands; band++) bits.write(this.#below(4), 2);
     }
     const parts = grids.map((grid, index) => ({
-      levels: () => this.#writeLevels(bits, { index, grid, isBalance: isCoupled && index === 1, inTime: directions[index]!.envelopes }),
-      noise: () => this.#writeNoise(bits, { index, isBalance: isCoupled && index === 1, inTime: directions[index]!.noises }),
+      levels: () =>
+        this.#writeLevels(bits, {
+          index,
+          grid,
+          isBalance: isCoupled && index === 1,
+          inTime: directions[index]!.envelopes,
+        }),
+      noise: () =>
+        this.#writeNoise(bits, { index, isBalance: isCoupled && index === 1, inTime: directions[index]!.noises }),
     }));
     if (isCoupled) {
       for (const { levels, noise } of parts) {
@@ -125,7 +140,8 @@ export class ReplicationWriter {
     for (const index of grids.keys()) {
       const hasSines = this.#random() < 0.3;
       bits.write(hasSines ? 1 : 0, 1);
-      if (hasSines) for (let band = 0; band < this.#header.bands[0]; band++) bits.write(this.#below(8) === 0 ? 1 : 0, 1);
+      if (hasSines)
+        for (let band = 0; band < this.#header.bands[0]; band++) bits.write(this.#below(8) === 0 ? 1 : 0, 1);
       this.#channels[index]!.end = grids[index]!.end;
     }
   }
@@ -145,7 +161,13 @@ export class ReplicationWriter {
       const resolution = this.#below(2);
       bits.write(code, 2).write(resolution, 1);
       const count = 2 ** code;
-      return { kind, count, resolutions: Array(count).fill(resolution), isCoarse: count > 1 && this.#isCoarse, end: 16 };
+      return {
+        kind,
+        count,
+        resolutions: Array(count).fill(resolution),
+        isCoarse: count > 1 && this.#isCoarse,
+        end: 16,
+      };
     }
     for (;;) {
       const lead = kind === 1 ? [] : Array.from({ length: this.#below(3) }, () => this.#below(4));
@@ -159,7 +181,13 @@ export class ReplicationWriter {
 
   #writeVariable(
     bits: BitWriter,
-    { kind, start, extra, lead, trail }: { kind: number; start: number; extra: number; lead: number[]; trail: number[] },
+    {
+      kind,
+      start,
+      extra,
+      lead,
+      trail,
+    }: { kind: number; start: number; extra: number; lead: number[]; trail: number[] },
   ): Grid {
     if (kind !== 1) bits.write(start, 2);
     if (kind !== 2) bits.write(extra, 2);
@@ -189,7 +217,13 @@ export class ReplicationWriter {
     for (const [envelope, resolution] of grid.resolutions.entries()) {
       const before = channel.levels;
       const oldOf = (band: number) =>
-        resolution === channel.resolution ? band : resolution === 1 ? (band + odd) >> 1 : band === 0 ? 0 : 2 * band - odd;
+        resolution === channel.resolution
+          ? band
+          : resolution === 1
+            ? (band + odd) >> 1
+            : band === 0
+              ? 0
+              : 2 * band - odd;
       const levels: number[] = [];
       for (let band = 0; band < (resolution === 1 ? high : low); band++) {
         if (inTime[envelope] === false && band === 0) {
@@ -281,16 +315,34 @@ export class StereoWriter {
     const bits = new BitWriter().write(2, 2);
     const hasHeader = this.#isFirst || this.#random() < 0.2;
     bits.write(hasHeader ? 1 : 0, 1);
-    if (hasHeader) bits.write(1, 1).write(levelMode, 3).write(1, 1).write(coherenceMode, 3).write(hasPhases ? 1 : 0, 1);
+    if (hasHeader)
+      bits
+        .write(1, 1)
+        .write(levelMode, 3)
+        .write(1, 1)
+        .write(coherenceMode, 3)
+        .write(hasPhases ? 1 : 0, 1);
     const envelopes = this.#writeBorders(bits);
     const isFine = levelMode > 2;
     const book = isFine ? 0 : 2;
     for (let envelope = 0; envelope < envelopes; envelope++) {
       const [centre, most] = isFine ? [30, 15] : [14, 7];
-      this.#levels = this.#writeRow(bits, { before: this.#levels, book, centre, range: [-most, most], mode: levelMode });
+      this.#levels = this.#writeRow(bits, {
+        before: this.#levels,
+        book,
+        centre,
+        range: [-most, most],
+        mode: levelMode,
+      });
     }
     for (let envelope = 0; envelope < envelopes; envelope++) {
-      this.#coherences = this.#writeRow(bits, { before: this.#coherences, book: 4, centre: 7, range: [0, 7], mode: coherenceMode });
+      this.#coherences = this.#writeRow(bits, {
+        before: this.#coherences,
+        book: 4,
+        centre: 7,
+        range: [0, 7],
+        mode: coherenceMode,
+      });
     }
     if (hasPhases) this.#writePhases(bits, envelopes);
     this.#isFirst = false;
@@ -335,7 +387,8 @@ export class StereoWriter {
       const isInTime = this.#below(2);
       extension.write(isInTime, 1);
       const count = PHASE_COUNTS[this.#options.levelMode % 3]!;
-      for (let index = 0; index < count; index++) STEREO[6 + 2 * (row % 2) + isInTime]!.write(extension, this.#below(8));
+      for (let index = 0; index < count; index++)
+        STEREO[6 + 2 * (row % 2) + isInTime]!.write(extension, this.#below(8));
     }
     extension.write(0, 1);
     const bytes = Math.ceil(extension.bitCount / 8);

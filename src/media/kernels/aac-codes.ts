@@ -60,25 +60,25 @@ export const SCALE_CODES =
  */
 export const REPLICATION_CODES: readonly string[] = [
   "21o21n31p31m41q41l51r51k61s61j71t71i81u81h91v91ga1fa1wb1ec1xc1dd1yd1cd1be1ze1ae20e19f18f21g15g16g17g22g10g14g2" +
-  "4h0yh13h23h11i0zi12i00i01i02i03i04i05j06j07j08j09j0aj0bj0cj0dj0ej0fj0gj0hj0ij0jj0kj0lj0mj0nj0oj0pj0qj0rj0sj0tj" +
-  "0uj0vj0wj0xj25j26j27j28j29j2aj2bj2cj2dj2ej2fj2gj2hj2ij2jj2kj2lj2mj2nj2oj2pj2qj2rj2sj2tj2uj2vj2wj2xj2yj2zj30j31" +
-  "j32j33j34j35j36j37j38j39j3aj3bj3c",
+    "4h0yh13h23h11i0zi12i00i01i02i03i04i05j06j07j08j09j0aj0bj0cj0dj0ej0fj0gj0hj0ij0jj0kj0lj0mj0nj0oj0pj0qj0rj0sj0tj" +
+    "0uj0vj0wj0xj25j26j27j28j29j2aj2bj2cj2dj2ej2fj2gj2hj2ij2jj2kj2lj2mj2nj2oj2pj2qj2rj2sj2tj2uj2vj2wj2xj2yj2zj30j31" +
+    "j32j33j34j35j36j37j38j39j3aj3bj3c",
   "21o21n31p31m41l41q51k51r61j61s71i81t81h81u91g91v91fa1wa1eb1xb1db1yb1zc1cc20c1bc21d22d1ad19d23e24e25e18f17f16g1" +
-  "5g26g27g14g13h28h29h10h11h12h0yi0wi2ai2bi2di0ji0zi2ei2fi0ui0xi2ci2gi2wj09j0ej0gj0hj0nj0rj0tj0vj2ij2pj2uj2zj30j" +
-  "00j01k02k03k04k05k06k07k08k0ak0bk0ck0dk0fk0ik0kk0lk0mk0ok0pk0qk0sk2hk2jk2kk2lk2mk2nk2ok2qk2rk2sk2tk2vk2xk2yk31" +
-  "k32k33k34k35k36k37k38k39k3ak3bk3c",
+    "5g26g27g14g13h28h29h10h11h12h0yi0wi2ai2bi2di0ji0zi2ei2fi0ui0xi2ci2gi2wj09j0ej0gj0hj0nj0rj0tj0vj2ij2pj2uj2zj30j" +
+    "00j01k02k03k04k05k06k07k08k0ak0bk0ck0dk0fk0ik0kk0lk0mk0ok0pk0qk0sk2hk2jk2kk2lk2mk2nk2ok2qk2rk2sk2tk2vk2xk2yk31" +
+    "k32k33k34k35k36k37k38k39k3ak3bk3c",
   "10o20p30n40q50m60r70l80s90kb0jb0tc0ic0uf0vg0hg0wg00g01g02g03g04g05g06g07g08g09g0ag0bg0cg0dg0eg0fg0gg0xg0yg0zg1" +
-  "0g11g12h13h14h15h16h17h18h19h1ah1bh1c",
+    "0g11g12h13h14h15h16h17h18h19h1ah1bh1c",
   "10o20n30p40m50q60r70l80k90sb0jb0tb0ic0ue0hf0vg0wg0fh0gi00i01i02i03i04i05i06i07i08i09i0ai0bi0ci0di0ei0xi0yi0zi1" +
-  "0i11i12i13i14i15i16i17i18i19i1aj1bj1c",
+    "0i11i12i13i14i15i16i17i18i19i1aj1bj1c",
   "10v20u30w40t50x60s70y80r90zb0qb10c0pd0od11e0ne12e0me0le13f14g15g0ig0kg0jh0hh16i17i00i01j02j03j04j05j06j07j08j0" +
-  "9j0aj0bj0cj0dj0ej0fj0gj18j19j1aj1bj1cj1dj1ej1fj1gj1hj1ij1jj1kj1lj1mj1nj1oj1pj1q",
+    "9j0aj0bj0cj0dj0ej0fj0gj18j19j1aj1bj1cj1dj1ej1fj1gj1hj1ij1jj1kj1lj1mj1nj1oj1pj1q",
   "10v20u30w40t50x60s80y80r90z90qa10a0pb11b0oc12c0nd13e14e0mf0lf15f16g0kg0jg17g18h0ih0gh19h1ai0hi1di0di07i0ci1bi1" +
-  "cj09j0aj0fj1fj1gj1hj1kj08j0bj1jk00k01k02k03k04k05k06k0ek1ek1ik1lk1mk1nk1ok1pk1q",
+    "cj09j0aj0fj1fj1gj1hj1kj08j0bj1jk00k01k02k03k04k05k06k0ek1ek1ik1lk1mk1nk1ok1pk1q",
   "10c20d30b40a50e60f70980890gc07d00d01d02d03d04d05d06d0hd0id0jd0kd0ld0me0ne0o",
   "10c20b30d40a50e60f70980890gb07c0hd0id00d01d02d03d04e05e06e0je0ke0le0me0ne0o",
   "10v20w30u40t50x60s80y80ra0zb0qd10d16d00d01d02d03d04d05d06d07d08d09d0ad0bd0cd0dd0ed0fd0gd0hd0id0jd0kd0ld0md0nd0" +
-  "od0pd11d12d13d14d15d17d18d19d1ad1bd1cd1dd1ed1fd1gd1hd1id1jd1kd1ld1md1nd1oe1pe1q",
+    "od0pd11d12d13d14d15d17d18d19d1ad1bd1cd1dd1ed1fd1gd1hd1id1jd1kd1ld1md1nd1oe1pe1q",
   "10c20b30d50a60e80080180280380480580680780880980f80g80h80i80j80k80l80m80n80o",
 ];
 
@@ -88,9 +88,9 @@ export const REPLICATION_CODES: readonly string[] = [
  */
 export const STEREO_CODES: readonly string[] = [
   "40s40w30t30v50r50x60q60y70p70z80o810911b14c0jc15a0ma12h09h1fh0bh1dg0dg1be0gd0id16e18h0ch1ci04i05i02i03f0fb0lb1" +
-  "3f19i08i1gi06i07i1ji1ki1hi1ie0he17i1ni1oi1li1mi00i01i0ai1eg0eg1ac0ka0n10u",
+    "3f19i08i1gi06i07i1ji1ki1hi1ie0he17i1ni1oi1li1mi00i01i0ai1eg0eg1ac0ka0n10u",
   "20v70q70y60r60x80z90o910b13c15f09f0af1cf1dd0ha0na11d17f0bf0cg04g1kg02g03g1ng1og1lg1mg00g01g05g1jg06g1if0de0fc0" +
-  "kc14b0mb12e19f1bg07g1hd0id16e0ge18g08g1gf0ef1ag1eg1fd0jc0l90p50s50w30t10u",
+    "kc14b0mb12e19f1bg07g1hd0id16e0ge18g08g1gf0ef1ag1eg1fd0jc0l90p50s50w30t10u",
   "10e30f30d40g40c50h50b60a60i60j70980k908a07b0ld0md06e0ne0of05f0pg04h03h00h01h02h0qi0ri0s",
   "10e20d30f40c50g60b70h80a90ia09b0jc08d0ke0lf07h0mh06j0nj00j01j02k03k04k05k0ok0pk0qk0rk0s",
   "10720830640950560a70480b90ca03b0dc02d0ee01e00",

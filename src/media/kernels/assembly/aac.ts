@@ -16,7 +16,6 @@ import {
   STREAM_REPLICATED,
   STREAM_STEREO,
 } from "../numbers/aac.ts";
-import { bitFrom, read, startAt } from "./bits.ts";
 import {
   channelAt,
   clearChannel,
@@ -58,6 +57,7 @@ import { readFilters, shape } from "./aac/shaping.ts";
 import { readSpectrum } from "./aac/spectrum.ts";
 import { direct, separate } from "./aac/stereo.ts";
 import { toSamples } from "./aac/windows.ts";
+import { bitFrom, read, startAt } from "./bits.ts";
 
 /** More of these are no music. */
 const COUPLINGS_MAX: i32 = 16;
@@ -183,7 +183,14 @@ function readFill(last: i32): bool {
     const partner = fact(channel, PARTNER);
     const right: usize = partner === 0 ? 0 : replicaOf(partner);
     const stereo: usize = isMono && right === 0 ? stereoAt() : 0;
-    const hasStereo = readPayload(replicaOf(last), right, stereo, kind === CHECKED_REPLICATION, end, fact(channel, RATE));
+    const hasStereo = readPayload(
+      replicaOf(last),
+      right,
+      stereo,
+      kind === CHECKED_REPLICATION,
+      end,
+      fact(channel, RATE),
+    );
     if (hasStereo) store<i32>(stream + STREAM_STEREO, 1);
   }
   startAt(PACKET_BYTE, end);

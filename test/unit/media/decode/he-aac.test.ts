@@ -2,19 +2,32 @@ import { afterEach, describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
 import { ownCodecModules } from "../../../../src/media/decode/codec-modules.ts";
-import type { Decoder } from "../../../../src/media/decode/decoder.ts";
+import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
 import { createWebCodecsDecoder } from "../../../../src/media/decode/webcodecs-decoder.ts";
 import { aacRate, buildAacConfig } from "../../../../src/media/demux/aac-config.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { randomAacPacket } from "../../../support/aac-packets.ts";
-import { type ReplicationHeader, ReplicationWriter, type StereoOptions, StereoWriter } from "../../../support/aac-replication.ts";
+import {
+  type ReplicationHeader,
+  ReplicationWriter,
+  type StereoOptions,
+  StereoWriter,
+} from "../../../support/aac-replication.ts";
 import { hasAac } from "../../../support/has-aac.ts";
 
 const PACKETS = 16;
 /** Both calculate with 32-bit floats. */
 const DIFFERENCE_MAX = 1e-5;
 
-type Numbers = readonly [rateIndex: number, start: number, stop: number, crossover: number, scale: number, alter: number, noise: number];
+type Numbers = readonly [
+  rateIndex: number,
+  start: number,
+  stop: number,
+  crossover: number,
+  scale: number,
+  alter: number,
+  noise: number,
+];
 
 const header = (numbers: Numbers, bands: ReplicationHeader["bands"]): ReplicationHeader => {
   const [rateIndex, start, stop, crossover, scale, alter, noise] = numbers;
@@ -41,7 +54,11 @@ const HEADERS: readonly ReplicationHeader[] = [
 ];
 
 const STEREO: readonly StereoOptions[] = [0, 1, 2, 3, 4, 5].flatMap((levelMode) =>
-  [false, true].map((hasPhases) => ({ levelMode, coherenceMode: (levelMode * 5 + (hasPhases ? 3 : 0)) % 6, hasPhases })),
+  [false, true].map((hasPhases) => ({
+    levelMode,
+    coherenceMode: (levelMode * 5 + (hasPhases ? 3 : 0)) % 6,
+    hasPhases,
+  })),
 );
 
 const opened: Decoder[] = [];
@@ -112,8 +129,71 @@ describe.runIf(hasAac)("the HE-AAC decoder beside FFmpeg", () => {
     },
   );
 
-  test.each(STEREO)("makes two sides of one, levels $levelMode, coherences $coherenceMode, phases $hasPhases, as FFmpeg", async (stereo) => {
-    const packets = packetsOf(HEADERS[9]!, "s", { seed: 32, stereo });
-    expect(await differenceOf(streamOf(HEADERS[9]!.rateIndex, "s"), packets)).toBeLessThan(DIFFERENCE_MAX);
-  });
+  test.each(STEREO)(
+    "makes two sides of one, levels $levelMode, coherences $coherenceMode, phases $hasPhases, as FFmpeg",
+    async (stereo) => {
+      const packets = packetsOf(HEADERS[9]!, "s", { seed: 32, stereo });
+      expect(await differenceOf(streamOf(HEADERS[9]!.rateIndex, "s"), packets)).toBeLessThan(DIFFERENCE_MAX);
+    },
+  );
+});
+
+/** A packet with some bytes changed, and perhaps cut off. */
+function damaged(packet: Uint8Array, random: () => number): Uint8Array {
+  const copy = packet.slice();
+  const damages = random() < 0.5 ? 3 : copy.length;
+  for (let count = 0; count < damages; count++) copy[Math.floor(random() * copy.length)] = Math.floor(256 * random());
+  return copy.subarray(0, Math.floor(copy.length * Math.min(1, 3 * random())));
+}
+
+test.each(["s", "p"])(
+  "an HE-AAC stream (elements %s) is not changed by what hostile ones beside it hold",
+  async (elements) => {
+    const random = seededRandom(33);
+    const stereo = elements === "s" ? STEREO[3]! : undefined;
+    const packets = packetsOf(HEADERS[9]!, elements, { seed: 34, ...(stereo && { stereo }) });
+    const stream = streamOf(HEADERS[9]!.rateIndex, elements);
+    const hostile = await open(createAacDecoder(stream, missing));
+    let decodedCount = 0;
+    const decodeAll = async (besides: () => void) => {
+      const decoder = await open(createAacDecoder(stream, missing));
+      return packets.map((packet) => {
+        besides();
+        return (decoder.decode(packet) as PcmBlock).channels.map((channel) => channel.slice());
+      });
+    };
+    const alone = await decodeAll(() => undefined);
+    const accompanied = await decodeAll(() => {
+      for (let step = 0; step < 60; step++) {
+        const packet = packets[Math.floor(random() * packets.length)]!;
+        const { channels, lengthSamples } = hostile.decode(damaged(packet, random)) as PcmBlock;
+        decodedCount += lengthSamples > 0 ? 1 : 0;
+        expect(channels.every((channel) => channel.every((sample) => Number.isFinite(sample)))).toBe(true);
+        // A run of damage would end the stream.
+        hostile.decode(packet);
+      }
+    });
+    expect(decodedCount).toBeGreaterThan(50);
+    expect(accompanied).toEqual(alone);
+  },
+);
+
+test("an HE-AAC stream after a jump decodes as from its start", async () => {
+  const packets = packetsOf(HEADERS[9]!, "s", { seed: 35, stereo: STEREO[5]! });
+  const decoder = await open(createAacDecoder(streamOf(HEADERS[9]!.rateIndex, "s"), missing));
+  const decodeAll = () => packets.map((packet) => (decoder.decode(packet) as PcmBlock).channels.map((c) => c.slice()));
+  const first = decodeAll();
+  expect(first.every(({ length }) => length === 2)).toBe(true);
+  decoder.reset();
+  expect(decodeAll()).toEqual(first);
+});
+
+test("AAC that becomes HE-AAC goes on at twice the rate", async () => {
+  const replicated = packetsOf(HEADERS[9]!, "p", { seed: 36 });
+  const random = seededRandom(37);
+  const plain = randomAacPacket({ rateIndex: HEADERS[9]!.rateIndex, windows: "long", elements: "p" }, 0, random);
+  const decoder = await open(createAacDecoder(streamOf(HEADERS[9]!.rateIndex, "p"), missing));
+  expect(decoder.decode(plain)).toMatchObject({ lengthSamples: 1024, sampleRateHz: 22_050 });
+  expect(decoder.decode(replicated[0]!)).toMatchObject({ lengthSamples: 2048, sampleRateHz: 44_100 });
+  expect(decoder.decode(plain)).toMatchObject({ lengthSamples: 2048, sampleRateHz: 44_100 });
 });

@@ -146,7 +146,8 @@ function filter(stereo: usize, band: i32, gains: usize, to: usize, is34: bool): 
     let re = inRe * turnRe - inIm * turnIm;
     let im = inRe * turnIm + inIm * turnRe;
     for (let index = 0; index < FILTERS; index++) {
-      const gain: f32 = slope * (index === 0 ? <f32>0.65143905753106 : index === 1 ? <f32>0.56471812200776 : <f32>0.48954165955695);
+      const gain: f32 =
+        slope * (index === 0 ? <f32>0.65143905753106 : index === 1 ? <f32>0.56471812200776 : <f32>0.48954165955695);
       const output: usize = OUTPUTS + 2 * DELAY_BYTES * index + at;
       const pastRe = load<f32>(output + 4 * (2 - index));
       const pastIm = load<f32>(output + 4 * (2 - index) + DELAY_BYTES);

@@ -20,8 +20,8 @@ import {
   ENVELOPES,
   fact,
   HAS_PHASES,
-  IS_34,
   IN_PHASES,
+  IS_34,
   IS_BY_COMPONENTS,
   IS_FINE,
   LEVEL_COUNT,
@@ -45,7 +45,8 @@ export function mixSides(stereo: usize, is34: bool): void {
   const was34 = fact(stereo, WAS_34) !== 0;
   const parameters = is34 ? 34 : 20;
   if (is34 !== was34) {
-    for (let gain: usize = 0; gain < usize(GAINS); gain++) mapGains(stereo + STEREO_GAINS + GAIN_ROW_BYTES * gain, is34);
+    for (let gain: usize = 0; gain < usize(GAINS); gain++)
+      mapGains(stereo + STEREO_GAINS + GAIN_ROW_BYTES * gain, is34);
     memory.fill(phasesAt(stereo, IN_PHASES), 0, 36);
     memory.fill(phasesAt(stereo, OUT_PHASES), 0, 36);
   }
@@ -187,7 +188,8 @@ function setGain(row: usize, index: i32, gain: f32): void {
 function findGains(stereo: usize, index: i32): void {
   const level = parameter(MAPPED, index) + (fact(stereo, IS_FINE) !== 0 ? 30 : 7);
   const coherence = parameter(MAPPED + MAPPED_BYTES, index);
-  const mixes: usize = MIXES_BYTE + (fact(stereo, IS_BY_COMPONENTS) !== 0 ? MIX_BYTES : 0) + 16 * (8 * level + coherence);
+  const mixes: usize =
+    MIXES_BYTE + (fact(stereo, IS_BY_COMPONENTS) !== 0 ? MIX_BYTES : 0) + 16 * (8 * level + coherence);
   const to: usize = NEXT_GAINS_BYTE + 4 * index;
   const phases = fact(stereo, IS_34) !== 0 ? 17 : 11;
   const hasPhase = fact(stereo, HAS_PHASES) !== 0 && index < phases;

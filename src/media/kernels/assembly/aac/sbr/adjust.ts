@@ -23,7 +23,6 @@ import {
   fact,
   IS_RESET,
   IS_SHARP,
-  IS_STARTED,
   OLD_COUNT,
   OLD_END,
   OLD_FIRST,

@@ -1,7 +1,14 @@
 // Makes the tables of bands from the header: of envelopes, noise and limiter, and the patches that are copied up.
 // AssemblyScript, part of the AAC decoder; ISO 14496-3 section 4.6.18.3.
 
-import { ADJUSTED_BANDS, LOGARITHMS_BYTE, OFFSET_ROWS_BYTE, OFFSETS_BYTE, RATES_BYTE, WORK_BYTE } from "../../../numbers/aac.ts";
+import {
+  ADJUSTED_BANDS,
+  LOGARITHMS_BYTE,
+  OFFSET_ROWS_BYTE,
+  OFFSETS_BYTE,
+  RATES_BYTE,
+  WORK_BYTE,
+} from "../../../numbers/aac.ts";
 import {
   ALTER_SCALE,
   COUNT,
@@ -60,7 +67,8 @@ function makeMaster(replica: usize, rate: i32): i32 {
   const countMax = rateHz <= 32_000 ? 48 : rateHz === 44_100 ? 35 : 32;
   if (first <= 0 || stop <= first || stop - first > countMax) return 0;
   setFact(replica, MASTER_FIRST, first);
-  const isValid = fact(replica, FREQUENCY_SCALE) === 0 ? makeLinear(replica, first, stop) : makeWarped(replica, first, stop);
+  const isValid =
+    fact(replica, FREQUENCY_SCALE) === 0 ? makeLinear(replica, first, stop) : makeWarped(replica, first, stop);
   return isValid && fact(replica, CROSSOVER) < fact(replica, MASTER_COUNT) ? stop : 0;
 }
 
@@ -180,12 +188,14 @@ function derive(replica: usize, stop: i32, rateHz: i32): bool {
   const crossover = fact(replica, CROSSOVER);
   const high = fact(replica, MASTER_COUNT) - crossover;
   const low = (high + 1) >> 1;
-  for (let band = 0; band <= high; band++) setEntry(replica, HIGH_TABLE, band, entry(replica, MASTER_TABLE, crossover + band));
+  for (let band = 0; band <= high; band++)
+    setEntry(replica, HIGH_TABLE, band, entry(replica, MASTER_TABLE, crossover + band));
   const first = entry(replica, HIGH_TABLE, 0);
   const count = entry(replica, HIGH_TABLE, high) - first;
   if (first > 32 || first + count > 64 || high > ADJUSTED_BANDS || count > ADJUSTED_BANDS) return false;
   setEntry(replica, LOW_TABLE, 0, first);
-  for (let band = 1; band <= low; band++) setEntry(replica, LOW_TABLE, band, entry(replica, HIGH_TABLE, 2 * band - (high & 1)));
+  for (let band = 1; band <= low; band++)
+    setEntry(replica, LOW_TABLE, band, entry(replica, HIGH_TABLE, 2 * band - (high & 1)));
   const noise = max(1, i32(nearest(f64(fact(replica, NOISE_BANDS)) * octaves(first, stop))));
   if (noise > NOISE_BANDS_MAX) return false;
   setEntry(replica, NOISE_TABLE, 0, first);
@@ -257,7 +267,7 @@ export function makeLimits(replica: usize): void {
     return;
   }
   // 2^(0.49 / 1.2), 2^(0.49 / 2), 2^(0.49 / 3)
-  const widest: f64 = code === 1 ? 1.327151747 : code === 2 ? 1.185092771 : 1.119871640;
+  const widest: f64 = code === 1 ? 1.327151747 : code === 2 ? 1.185092771 : 1.11987164;
   const patches = fact(replica, PATCH_COUNT);
   let count = 0;
   for (let band = 0; band <= low; band++) store<i32>(WIDTHS + 4 * count++, entry(replica, LOW_TABLE, band));

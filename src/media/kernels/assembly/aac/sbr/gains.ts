@@ -108,11 +108,7 @@ function mapLevels(header: usize, replica: usize, left: usize, right: usize, env
   const wanted = mapAt(WANTED, envelope);
   for (let band = 0; band < bandCount(header, isHigh); band++) {
     const value = isCoupled
-      ? shared(
-          14 + steps * level(left, envelope + 1, band),
-          24 - steps * level(right, envelope + 1, band),
-          isRight,
-        )
+      ? shared(14 + steps * level(left, envelope + 1, band), 24 - steps * level(right, envelope + 1, band), isRight)
       : power(12 + steps * level(replica, envelope + 1, band));
     fill(wanted, bandBorder(header, isHigh, band), bandBorder(header, isHigh, band + 1), value);
   }
@@ -189,7 +185,10 @@ function energyOf(subband: i32, start: i32, stop: i32): f32 {
     sums = f32x4.add(sums, f32x4.add(f32x4.mul(a, a), f32x4.mul(b, b)));
   }
   let sum =
-    f32x4.extract_lane(sums, 0) + f32x4.extract_lane(sums, 1) + f32x4.extract_lane(sums, 2) + f32x4.extract_lane(sums, 3);
+    f32x4.extract_lane(sums, 0) +
+    f32x4.extract_lane(sums, 1) +
+    f32x4.extract_lane(sums, 2) +
+    f32x4.extract_lane(sums, 3);
   for (; slot < stop; slot++) {
     const a = load<f32>(re + 4 * slot);
     const b = load<f32>(im + 4 * slot);

@@ -1,13 +1,7 @@
 // Makes the upper subbands of the core's: copies patches, without what is tonal. AssemblyScript, part of the AAC decoder;
 // the high frequency generator of ISO 14496-3 section 4.6.18.6.
 
-import {
-  BAND_BYTES,
-  HIGH_BYTE,
-  LOW_BYTE,
-  PART_BYTES,
-  PREDICTION_BYTE,
-} from "../../../numbers/aac.ts";
+import { BAND_BYTES, HIGH_BYTE, LOW_BYTE, PART_BYTES, PREDICTION_BYTE } from "../../../numbers/aac.ts";
 import { productIm, productRe } from "../fourier.ts";
 import {
   BORDER,

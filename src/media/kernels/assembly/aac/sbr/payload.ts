@@ -52,14 +52,7 @@ const STEREO_EXTENSION: i32 = 2;
  * a single one; `stereo`: of a stream that may have parametric stereo, else 0; `rate`: the index of the core's sample rate.
  * What is damaged turns the replication off. Returns whether there was parametric stereo.
  */
-export function readPayload(
-  left: usize,
-  right: usize,
-  stereo: usize,
-  hasChecksum: bool,
-  endBit: i32,
-  rate: i32,
-): bool {
+export function readPayload(left: usize, right: usize, stereo: usize, hasChecksum: bool, endBit: i32, rate: i32): bool {
   setFact(left, IS_RESET, 0);
   if (hasChecksum) read(CHECKSUM_BITS);
   setFact(left, OLD_FIRST, fact(left, FIRST));

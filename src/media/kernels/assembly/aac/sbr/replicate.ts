@@ -5,7 +5,18 @@ import { MIXED_BYTE, MIXED_BYTES } from "../../../numbers/aac.ts";
 import { spreadSides } from "../ps/spread.ts";
 import { adjust, mix } from "./adjust.ts";
 import { analyze } from "./analysis.ts";
-import { COUNT, FIRST, fact, HAS_DATA, IS_PUSHED, IS_STARTED, OLD_COUNT, OLD_FIRST, setFact, turnOff } from "./facts.ts";
+import {
+  COUNT,
+  FIRST,
+  fact,
+  HAS_DATA,
+  IS_PUSHED,
+  IS_STARTED,
+  OLD_COUNT,
+  OLD_FIRST,
+  setFact,
+  turnOff,
+} from "./facts.ts";
 import { findGains } from "./gains.ts";
 import { generate } from "./generate.ts";
 import { synthesize } from "./synthesis.ts";
