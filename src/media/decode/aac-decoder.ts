@@ -1,12 +1,11 @@
-// AAC-LC and HE-AAC by our decoder, in 1024 or 2048 samples a packet; other profiles and what has no vector instructions by
-// an optional package. Audio thread.
+// AAC-LC and HE-AAC (v1 and v2), raw or with ADTS headers: one packet in, its 1024 or 2048 samples out. Audio thread.
 
+import { NodeError } from "../../errors.ts";
 import type { AudioStream } from "../format/packet.ts";
 import { AAC_PACKET_BYTES_MAX, AacStream } from "../kernels/aac-kernel.ts";
 import { type AacFrame, AacFraming } from "./aac-framing.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
-import { createWebCodecsDecoder, type WebCodecsOptions } from "./webcodecs-decoder.ts";
 
 const CORE_SAMPLES = 1024;
 const LOW_COMPLEXITY = 2;
@@ -14,15 +13,17 @@ const LOW_COMPLEXITY = 2;
 const MONO = 1;
 
 /**
- * A decoder for AAC. Rejects with NodeError "media-unsupported-codec" for set-up data that is damaged, and as
- * `createWebCodecsDecoder` for a stream that our decoder does not play.
+ * A decoder for AAC. Throws NodeError "media-unsupported-codec" for set-up data that is damaged, and "codec-unavailable"
+ * where the processor lacks the vector instructions.
  */
-export async function createAacDecoder(stream: AudioStream, options: WebCodecsOptions): Promise<Decoder> {
+export function createAacDecoder(stream: AudioStream): Decoder {
   const framing = new AacFraming(stream);
   const audio = AacStream.start(framing.channelCount);
-  if (audio === undefined || (framing.objectType ?? LOW_COMPLEXITY) !== LOW_COMPLEXITY) {
-    audio?.close();
-    return createWebCodecsDecoder(stream, options);
+  if (audio === undefined) {
+    throw new NodeError(
+      "codec-unavailable",
+      "decode AAC: the processor lacks WebAssembly's vector instructions (SIMD)",
+    );
   }
   return new AacDecoder(framing, audio);
 }

@@ -11,7 +11,7 @@ import type { Speaker } from "../format/speakers.ts";
 import type { AacLayout, AacPacket } from "../kernels/aac-kernel.ts";
 
 export interface AacFrame extends AacPacket {
-  /** As in ISO 14496-3 table 1.17: 1 Main, 2 LC, 4 LTP. */
+  /** As in ISO 14496-3 table 1.17; 2 is LC, which HE-AAC extends. */
   readonly objectType: number;
   readonly sampleRateHz: number;
   /** Where they are not the usual ones for the number of channels. */
@@ -60,11 +60,6 @@ export class AacFraming {
     }
     this.#frame = config && frameOf(config);
     this.channelCount = this.#frame?.layout.channelCount ?? Math.min(channelCount, CHANNELS_MAX);
-  }
-
-  /** Of all packets; undefined where each has its own. */
-  get objectType(): number | undefined {
-    return this.#frame?.objectType;
   }
 
   /** Undefined for a packet without a header that needs one, or whose channels are not known. */

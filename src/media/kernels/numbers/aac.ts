@@ -35,7 +35,7 @@ export const PAIRS_12_BYTE = PAIRS_7_BYTE + 8 * 64;
 export const PAIRS_16_BYTE = PAIRS_12_BYTE + 8 * 169;
 
 /** By the index of the sample rate: number of bands and limit of noise shaping, each for long and short windows. */
-export const RATES = 13;
+const RATES = 13;
 export const RATE_FACTS_BYTE = PAIRS_16_BYTE + 8 * 289;
 /** First lines of the bands, numbers of 16 bits: of each rate's long windows, then of its short ones. */
 export const LONG_BANDS_BYTE = RATE_FACTS_BYTE + 4 * RATES;
@@ -159,11 +159,11 @@ export const ROW_PAST = 12;
 export const ROW_BYTES = 4 * 48;
 export const ROWS_BYTE = FOLDED_BYTE + 4 * 4 * 64;
 /** Of envelopes by subband. */
-export const ENVELOPES_MAX = 5;
+const ENVELOPES_MAX = 5;
 export const ADJUSTED_BANDS = 48;
 export const MAP_BYTES = 4 * ADJUSTED_BANDS * ENVELOPES_MAX;
 export const MAPS_BYTE = ROWS_BYTE + ROWS * ROW_BYTES;
-export const MAPS = 7;
+const MAPS = 7;
 /** Of one subband over time: gains and noise, then the same smoothed. */
 export const TIMES_BYTE = MAPS_BYTE + MAPS * MAP_BYTES;
 export const TIMES_BYTES = 4 * 48;

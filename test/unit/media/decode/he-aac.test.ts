@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
-import { ownCodecModules } from "../../../../src/media/decode/codec-modules.ts";
 import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
-import { createWebCodecsDecoder } from "../../../../src/media/decode/webcodecs-decoder.ts";
 import { aacRate, buildAacConfig } from "../../../../src/media/demux/aac-config.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 import { randomAacPacket } from "../../../support/aac-packets.ts";
@@ -13,7 +11,7 @@ import {
   type StereoOptions,
   StereoWriter,
 } from "../../../support/aac-replication.ts";
-import { hasAac } from "../../../support/has-aac.ts";
+import { decodeByFfmpeg, hasFfmpegAac } from "../../../support/ffmpeg-aac.ts";
 
 const PACKETS = 16;
 /** Both calculate with 32-bit floats. */
@@ -66,14 +64,11 @@ afterEach(() => {
   for (const decoder of opened.splice(0)) decoder.close();
 });
 
-async function open(creating: Promise<Decoder>): Promise<Decoder> {
-  const decoder = await creating;
+function open(decoder: Decoder): Decoder {
   opened.push(decoder);
   return decoder;
 }
 
-const load = () => ownCodecModules.aac();
-const missing = { load: () => Promise.reject(new Error("not installed")) };
 const CHANNELS: Readonly<Record<string, number>> = { s: 1, p: 2, sppl: 6 };
 
 function streamOf(rateIndex: number, elements: string): AudioStream {
@@ -101,16 +96,16 @@ function packetsOf(
 
 /** The root mean square of the difference to FFmpeg, as a share of that of the audio, over all packets. */
 async function differenceOf(stream: AudioStream, packets: readonly Uint8Array[]): Promise<number> {
-  const decoder = await open(createAacDecoder(stream, missing));
-  const reference = await open(createWebCodecsDecoder(stream, { load }));
+  const decoder = open(createAacDecoder(stream));
+  const reference = await decodeByFfmpeg(stream, packets);
   let [difference, whole] = [0, 0];
-  for (const packet of packets) {
-    const { channels, lengthSamples, sampleRateHz } = await decoder.decode(packet);
-    const expected = await reference.decode(packet);
+  for (const [index, packet] of packets.entries()) {
+    const { channels, lengthSamples, sampleRateHz } = decoder.decode(packet) as PcmBlock;
+    const expected = reference[index]!;
     expect([lengthSamples, sampleRateHz]).toEqual([expected.lengthSamples, expected.sampleRateHz]);
-    for (const [index, samples] of expected.channels.entries()) {
+    for (const [side, samples] of expected.channels.entries()) {
       // Mono may be stereo there.
-      const own = channels[Math.min(index, channels.length - 1)]!;
+      const own = channels[Math.min(side, channels.length - 1)]!;
       for (const [at, sample] of samples.entries()) {
         difference += (sample - own[at]!) ** 2;
         whole += sample ** 2;
@@ -120,7 +115,7 @@ async function differenceOf(stream: AudioStream, packets: readonly Uint8Array[])
   return Math.sqrt(difference / whole);
 }
 
-describe.runIf(hasAac)("the HE-AAC decoder beside FFmpeg", () => {
+describe.runIf(hasFfmpegAac)("the HE-AAC decoder beside FFmpeg", () => {
   test.each(HEADERS.flatMap((replication) => ["s", "p"].map((elements) => ({ ...replication, elements }))))(
     "replicates at rate $rateIndex from $start to $stop, scale $scale, elements $elements, as FFmpeg",
     async ({ elements, ...replication }) => {
@@ -153,10 +148,10 @@ test.each(["s", "p"])(
     const stereo = elements === "s" ? STEREO[3]! : undefined;
     const packets = packetsOf(HEADERS[9]!, elements, { seed: 34, ...(stereo && { stereo }) });
     const stream = streamOf(HEADERS[9]!.rateIndex, elements);
-    const hostile = await open(createAacDecoder(stream, missing));
+    const hostile = open(createAacDecoder(stream));
     let decodedCount = 0;
     const decodeAll = async (besides: () => void) => {
-      const decoder = await open(createAacDecoder(stream, missing));
+      const decoder = open(createAacDecoder(stream));
       return packets.map((packet) => {
         besides();
         return (decoder.decode(packet) as PcmBlock).channels.map((channel) => channel.slice());
@@ -180,7 +175,7 @@ test.each(["s", "p"])(
 
 test("an HE-AAC stream after a jump decodes as from its start", async () => {
   const packets = packetsOf(HEADERS[9]!, "s", { seed: 35, stereo: STEREO[5]! });
-  const decoder = await open(createAacDecoder(streamOf(HEADERS[9]!.rateIndex, "s"), missing));
+  const decoder = open(createAacDecoder(streamOf(HEADERS[9]!.rateIndex, "s")));
   const decodeAll = () => packets.map((packet) => (decoder.decode(packet) as PcmBlock).channels.map((c) => c.slice()));
   const first = decodeAll();
   expect(first.every(({ length }) => length === 2)).toBe(true);
@@ -192,7 +187,7 @@ test("AAC that becomes HE-AAC goes on at twice the rate", async () => {
   const replicated = packetsOf(HEADERS[9]!, "p", { seed: 36 });
   const random = seededRandom(37);
   const plain = randomAacPacket({ rateIndex: HEADERS[9]!.rateIndex, windows: "long", elements: "p" }, 0, random);
-  const decoder = await open(createAacDecoder(streamOf(HEADERS[9]!.rateIndex, "p"), missing));
+  const decoder = open(createAacDecoder(streamOf(HEADERS[9]!.rateIndex, "p")));
   expect(decoder.decode(plain)).toMatchObject({ lengthSamples: 1024, sampleRateHz: 22_050 });
   expect(decoder.decode(replicated[0]!)).toMatchObject({ lengthSamples: 2048, sampleRateHz: 44_100 });
   expect(decoder.decode(plain)).toMatchObject({ lengthSamples: 2048, sampleRateHz: 44_100 });

@@ -45,7 +45,7 @@ export function secondChannel(element: usize): i32 {
 }
 
 /** Moves on by `bits`. False: the packet ends before. */
-export function skipBits(bits: i32, endBit: i32): bool {
+function skipBits(bits: i32, endBit: i32): bool {
   const bit = bitFrom(PACKET_BYTE) + bits;
   if (bit > endBit) return false;
   startAt(PACKET_BYTE, bit);

@@ -94,7 +94,7 @@ export function productIm(aRe: v128, aIm: v128, bRe: v128, bIm: v128): v128 {
   return f32x4.add(f32x4.mul(aRe, bIm), f32x4.mul(aIm, bRe));
 }
 
-export function storeProduct(at: usize, aRe: v128, aIm: v128, bRe: v128, bIm: v128): void {
+function storeProduct(at: usize, aRe: v128, aIm: v128, bRe: v128, bIm: v128): void {
   v128.store(at, productRe(aRe, aIm, bRe, bIm));
   v128.store(at + 16, productIm(aRe, aIm, bRe, bIm));
 }
