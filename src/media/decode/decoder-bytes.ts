@@ -17,7 +17,7 @@ const DECODER_BYTES: Record<AudioCodec, number> = {
   /** Code books as large as its headers may be. */
   vorbis: 4096 * KILOBYTE,
   /** Four pairs of channels with what they retain, and their audio. */
-  aac: (4 * 80 + 8 * 8) * KILOBYTE,
+  aac: (4 * 55 + 8 * 8) * KILOBYTE,
   /** Eight channels of the longest frame, and two more to work in. */
   alac: 10 * 4 * 16 * KILOBYTE,
   /** 40 ms of 64 channels. */
