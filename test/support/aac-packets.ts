@@ -73,7 +73,7 @@ export class CodeWriter {
 
 const BOOKS = SPECTRUM_CODES.map((codes) => new CodeWriter(codes));
 const SCALES = new CodeWriter(SCALE_CODES);
-/** How many values a code of each book has, and how many of each value there are; signs are bits of their own. */
+/** How many values a code of each book has, and how many of each value there are; signs follow as separate bits. */
 const BOOK_FACTS = [
   ...[4, 4].map((count) => ({ count, base: 3, hasSigns: false })),
   ...[4, 4].map((count) => ({ count, base: 3, hasSigns: true })),

@@ -186,7 +186,8 @@ function setGain(row: usize, index: i32, gain: f32): void {
 
 /** To `NEXT_GAINS_BYTE`: real parts of the four gains at the end of the envelope, then imaginary ones. */
 function findGains(stereo: usize, index: i32): void {
-  const level = parameter(MAPPED, index) + (fact(stereo, IS_FINE) !== 0 ? 30 : 7);
+  // Those of a packet before may have had finer steps.
+  const level = max(parameter(MAPPED, index) + (fact(stereo, IS_FINE) !== 0 ? 30 : 7), 0);
   const coherence = parameter(MAPPED + MAPPED_BYTES, index);
   const mixes: usize =
     MIXES_BYTE + (fact(stereo, IS_BY_COMPONENTS) !== 0 ? MIX_BYTES : 0) + 16 * (8 * level + coherence);
