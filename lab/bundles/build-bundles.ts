@@ -55,7 +55,7 @@ const SHARED_FILES = [
 }));
 /** Native, or WebAssembly in a separate file, or optional: found where npm has put it. */
 const LEFT_OUT = [
-  ...["@snazzah/davey", "@napi-rs/webcodecs", "classic-level", "libsodium-wrappers"],
+  ...["@snazzah/davey", "classic-level", "libsodium-wrappers"],
   // Loaded only in a cluster.
   "@nats-io/transport-node",
   ...["quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync"],

@@ -15,6 +15,8 @@ export const ENCODER_FILE = new URL("dist/opus-encoder.wasm", ENCODER);
 /** The sources: of the loops, the numbers they share with the plain loops, the audio format, the encoder … */
 const SOURCE_FOLDERS = [
   ASSEMBLY,
+  new URL("aac/", ASSEMBLY),
+  new URL("layer3/", ASSEMBLY),
   new URL("src/media/kernels/numbers/", ROOT),
   new URL("src/media/format/", ROOT),
   new URL("assembly/", ENCODER),

@@ -159,12 +159,6 @@ export class AppleMusicSource {
 
   /** Read from the site again: a track may be old, or its fields another's. */
   async #preview(track: SourceTrack, signal: AbortSignal): Promise<Playable> {
-    if (!this.#host.canDecodeAac) {
-      const message =
-        "Apple Music's previews are AAC, and this node has no AAC decoder: npm install @napi-rs/webcodecs in its" +
-        " folder, or leave amprev: away, and the song is mirrored";
-      throw new SourceError("unavailable", message);
-    }
     const item = this.#songOf(track);
     if (item === undefined) throw new SourceError("invalid", "an Apple Music track must have its number as identifier");
     const { attributes } = await this.#item(item, signal);

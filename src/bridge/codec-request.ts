@@ -4,8 +4,8 @@
 import type { WasmCodec } from "../lib/wasm-codec.ts";
 import type { WasmModule } from "../lib/web-assembly.ts";
 
-/** The WebAssembly codecs, including our Opus encoder, and the native one (`aac`). */
-export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "encoder" | "aac";
+/** The WebAssembly codecs of packages, and our Opus encoder. */
+export type CodecName = "opus" | "mp3" | "flac" | "vorbis" | "encoder";
 
 /** From an audio thread, when it first needs the codec, and from the main thread to the codec thread. */
 export interface CodecRequest {
@@ -16,9 +16,7 @@ export interface CodecRequest {
 /** A loaded codec in a form that other threads can use. */
 export type LoadedCodec =
   | { readonly kind: "wasm"; readonly wasm: WasmCodec }
-  | { readonly kind: "encoder"; readonly module: WasmModule }
-  /** The library is in the process' memory already, so that opening it takes a millisecond and not sixty. */
-  | { readonly kind: "library"; readonly path: string };
+  | { readonly kind: "encoder"; readonly module: WasmModule };
 
 /** One answer per request. After a `failure`, or no answer within 3 s, the audio thread loads the codec itself. */
 export type CodecAnswer =

@@ -1,15 +1,11 @@
 // Entry of the codec thread: loads codecs for the audio threads, 30 to 170 ms of work each, and plays nothing. It is
 // started when the first of them is requested and ended soon after.
 
-import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
 import { compileWarmOpusEncoder } from "@tonearm/opus-encoder";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
-import { AAC_PACKAGE } from "../lib/aac-package.ts";
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
-import type { WebCodecs } from "./decode/aac-decoder.ts";
-import { SAMPLE_RATE_HZ } from "./format/audio-format.ts";
 
 // Modules are compiled as a whole here. Otherwise each function is compiled when it is first called, on the audio
 // thread: 31 ms in the first call of the Opus encoder, 5 ms in that of the MP3 decoder. The flag applies to the whole
@@ -18,20 +14,7 @@ setFlagsFromString("--no-wasm-lazy-compilation");
 
 async function load(codec: CodecName): Promise<LoadedCodec> {
   if (codec === "encoder") return { kind: "encoder", module: compileWarmOpusEncoder() };
-  if (codec !== "aac") return { kind: "wasm", wasm: await readWasmCodec(codec) };
-  const require = createRequire(import.meta.url);
-  warmUp(require(AAC_PACKAGE) as WebCodecs);
-  const path = Object.keys(require.cache).find((file) => file.endsWith(".node"));
-  if (path === undefined) throw new Error("the package has no native library");
-  return { kind: "library", path };
-}
-
-/** The first decoder of a process sets up tables: 3 to 30 ms. */
-function warmUp({ AudioDecoder }: WebCodecs): void {
-  const ignore = (): void => undefined;
-  const decoder = new AudioDecoder({ output: ignore, error: ignore });
-  decoder.configure({ codec: "mp4a.40.2", sampleRate: SAMPLE_RATE_HZ, numberOfChannels: 2 });
-  decoder.close();
+  return { kind: "wasm", wasm: await readWasmCodec(codec) };
 }
 
 async function answer({ requestId, codec }: CodecRequest): Promise<CodecAnswer> {

@@ -4,7 +4,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
 import { PendingRequests } from "../bridge/pending-requests.ts";
-import { AAC_PACKAGE } from "../lib/aac-package.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WasmCodecName } from "../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../lib/wasm-codec.ts";
@@ -36,11 +35,6 @@ export class RemoteCodecs implements CodecSource {
     return loaded?.kind === "encoder" ? loaded.module : packageSource.readEncoder();
   }
 
-  async loadAac(): Promise<unknown> {
-    const loaded = await this.#ask("aac");
-    return loaded?.kind === "library" ? openLibrary(loaded.path) : packageSource.loadAac();
-  }
-
   /** Undefined when it is not available in time. */
   async #ask(codec: CodecName): Promise<LoadedCodec | undefined> {
     const timeLimit = { ms: ANSWER_TIMEOUT_MS, error: () => new Error("late") };
@@ -57,12 +51,4 @@ export class RemoteCodecs implements CodecSource {
   #onAnswer(answer: CodecAnswer): void {
     this.#requests.resolve(answer.requestId, "loaded" in answer ? answer.loaded : undefined);
   }
-}
-
-/** Without the package's own JavaScript, which searches for the library for 5 to 10 ms. */
-function openLibrary(path: string): unknown {
-  const module = { exports: {} };
-  process.dlopen(module, path);
-  if (!("AudioDecoder" in module.exports)) throw new Error(`${AAC_PACKAGE}: its library is not as expected`);
-  return module.exports;
 }

@@ -92,7 +92,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
   const guard = createGuard(settings, clock);
   const threadLimits = new VoiceThreadLimits({ clock, areFramesAhead: () => worker.areFramesAhead });
   const modules = new CodecModules(codecPort === undefined ? packageSource : new RemoteCodecs(codecPort, clock));
-  const codecs = new Codecs(settings.opus, modules, clock, logger);
+  const codecs = new Codecs(settings.opus, modules, logger);
   const { createConnector } = sockets;
   const opener = createOpener({
     settings,

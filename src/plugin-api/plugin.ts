@@ -124,7 +124,7 @@ export interface PluginHost<Options = unknown> {
   readonly options: Options;
   /** The `User-Agent` header of the plugin's requests. Default: `Tonearm/<version>`. */
   readonly userAgent: string;
-  /** Whether the node can decode AAC, for which it needs an optional package. Where false, prefer other codecs. */
+  /** Whether the node can decode AAC: always, since it has its own decoder. */
   readonly canDecodeAac: boolean;
   /** Aborted when the plugin is reloaded, its thread is ended or the node shuts down. */
   readonly signal: AbortSignal;

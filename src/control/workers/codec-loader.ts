@@ -22,7 +22,6 @@ interface CodecLoaderOptions {
 /** One for the node. Its thread starts with the first request and ends 10 s after the last. */
 export class CodecLoader {
   readonly #options: CodecLoaderOptions;
-  /** WebAssembly only: a native library is no more than a name, and has to be opened each time. */
   readonly #known = new Map<CodecName, LoadedCodec>();
   readonly #loading = new Map<CodecName, Promise<LoadedCodec>>();
   readonly #requests: PendingRequests<{ readonly codec: LoadedCodec }>;
@@ -77,7 +76,7 @@ export class CodecLoader {
     const loaded = await this.#requests.request("codec", {}, (requestId) => {
       thread.postMessage({ requestId, codec } satisfies CodecRequest);
     });
-    if (loaded.kind !== "library") this.#known.set(codec, loaded);
+    this.#known.set(codec, loaded);
     return loaded;
   }
 

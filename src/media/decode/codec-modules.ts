@@ -2,7 +2,6 @@
 // source: an audio thread gets them from a thread that plays nothing. Audio thread.
 
 import { compileOpusEncoder, OpusEncoderKernel } from "@tonearm/opus-encoder";
-import { AAC_PACKAGE } from "../../lib/aac-package.ts";
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
 import type { WasmModule } from "../../lib/web-assembly.ts";
@@ -17,15 +16,12 @@ export interface CodecSource {
   readWasm(name: WasmCodecName): Promise<WasmCodec>;
   /** Our own Opus encoder, compiled again at each call. Rejects when it was not built; callers may retry. */
   readEncoder(): Promise<WasmModule>;
-  /** The package that decodes AAC; rejects where it is not installed. */
-  loadAac(): Promise<unknown>;
 }
 
 /** Straight from the packages, on this thread. */
 export const packageSource: CodecSource = {
   readWasm: readWasmCodec,
   readEncoder: async () => compileOpusEncoder(),
-  loadAac: () => import(AAC_PACKAGE),
 };
 
 /** One per thread. Keeps what it has loaded for as long as the thread lives. */
@@ -40,11 +36,6 @@ export class CodecModules {
   /** Compiled code to start instances of; rejects as the source's `readWasm`. */
   wasm(name: WasmCodecName): Promise<WasmCodec> {
     return this.#once(name, () => this.#source.readWasm(name));
-  }
-
-  /** The module of `AAC_PACKAGE`, unknown as that is optional (decode/aac-decoder.ts says what it must have). */
-  aac(): Promise<unknown> {
-    return this.#once("aac", () => this.#source.loadAac());
   }
 
   /** Untrusted input is decoded in a different instance from the one that encodes the audio of all players. */

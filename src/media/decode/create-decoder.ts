@@ -1,7 +1,5 @@
 // Maps each codec to its decoder; nothing else does. Each is loaded when the first track needs it. Audio thread.
 
-import type { Clock } from "../../lib/clock.ts";
-import type { TokenBucket } from "../../lib/token-bucket.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
@@ -9,13 +7,9 @@ import type { Decoder } from "./decoder.ts";
 import { decoderBytes } from "./decoder-bytes.ts";
 
 export interface DecoderParts {
-  /** For asynchronous decoders, which may never answer. Default: the system's. */
-  readonly clock?: Clock | undefined;
   readonly modules?: CodecModules;
   /** The decoder's memory is reserved from this budget until the decoder is closed. */
   readonly budget?: TrackBudget | undefined;
-  /** Limits how many native decoders all tracks of the thread may create to replace failed ones. */
-  readonly replacements?: TokenBucket | undefined;
 }
 
 /**
@@ -42,7 +36,7 @@ export async function createDecoder(
 
 async function create(
   stream: AudioStream,
-  { modules, budget, clock, replacements }: DecoderParts & { readonly modules: CodecModules },
+  { modules, budget }: DecoderParts & { readonly modules: CodecModules },
 ): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
@@ -56,11 +50,7 @@ async function create(
     case "pcm":
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":
-      return (await import("./aac-decoder.ts")).createAacDecoder(stream, {
-        clock,
-        replacements,
-        load: () => modules.aac(),
-      });
+      return (await import("./aac-decoder.ts")).createAacDecoder(stream);
     case "alac":
       return (await import("./alac-decoder.ts")).createAlacDecoder(stream, budget);
   }

@@ -16,8 +16,8 @@ const DECODER_BYTES: Record<AudioCodec, number> = {
   flac: 4096 * KILOBYTE,
   /** Code books as large as its headers may be. */
   vorbis: 4096 * KILOBYTE,
-  /** The native part, measured. */
-  aac: 1024 * KILOBYTE,
+  /** Four pairs of channels with what they retain, and their audio. */
+  aac: (4 * 55 + 8 * 8) * KILOBYTE,
   /** Eight channels of the longest frame, and two more to work in. */
   alac: 10 * 4 * 16 * KILOBYTE,
   /** 40 ms of 64 channels. */

@@ -5,7 +5,7 @@ import { BitReader } from "../../lib/bit-reader.ts";
 import { type AacProgram, readAacProgram } from "../format/aac-program.ts";
 
 export interface AacConfig {
-  /** As in ISO 14496-3 table 1.17, of the core codec: 1 Main, 2 LC, 4 LTP. */
+  /** As in ISO 14496-3 table 1.17, of the core codec: 2, LC. */
   readonly objectType: number;
   /** Rate of the core codec; HE-AAC decodes to twice that. */
   readonly sampleRateHz: number;
@@ -29,12 +29,14 @@ export function aacRateIndex(sampleRateHz: number): number | undefined {
   return index < 0 ? undefined : index;
 }
 
-/** Object types (ISO 14496-3 table 1.17) that the decoder plays, apart from SBR (5) and PS (29), which wrap one. */
-const PLAYED_TYPES = new Set([1, 2, 4]);
+/** The object type (ISO 14496-3 table 1.17) that the decoder plays, apart from SBR (5) and PS (29), which wrap it. */
+const LOW_COMPLEXITY = 2;
 
 /** Names of the others that occur in files. */
 const TYPE_NAMES: Readonly<Record<number, string>> = {
+  1: "AAC Main",
   3: "AAC SSR",
+  4: "AAC LTP",
   6: "AAC scalable",
   8: "CELP",
   9: "HVXC",
@@ -73,7 +75,7 @@ export function readAacConfig(config: Uint8Array): AacConfig | { readonly unsupp
     objectType = readObjectType(bits);
   }
   if (bits.isPastEnd) return { unsupported: "AAC with a configuration that is cut off" };
-  if (!PLAYED_TYPES.has(objectType)) {
+  if (objectType !== LOW_COMPLEXITY) {
     return { unsupported: TYPE_NAMES[objectType] ?? `MPEG-4 audio of object type ${objectType}` };
   }
   if (sampleRateHz === undefined || sampleRateHz === 0) return { unsupported: "AAC without a sample rate" };
@@ -89,9 +91,6 @@ export function readAacConfig(config: Uint8Array): AacConfig | { readonly unsupp
   }
   if (channelCount === undefined) return { unsupported: `AAC with channel configuration ${channelConfiguration}` };
   if (channelCount > CHANNELS_MAX || channelCount === 0) return { unsupported: `AAC with ${channelCount} channels` };
-  if ((program !== undefined || objectType !== 2) && aacRateIndex(sampleRateHz) === undefined) {
-    return { unsupported: `AAC at ${sampleRateHz} Hz with its own channels or of object type ${objectType}` };
-  }
   return { objectType, sampleRateHz, channelCount, frameSamples: 1024, program };
 }
 

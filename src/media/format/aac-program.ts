@@ -8,8 +8,19 @@ import type { Speaker } from "./speakers.ts";
 export interface AacProgram {
   /** The element's bits without its identifier, comment and alignment, as text of zeros and ones. */
   readonly bits: string;
-  /** Speakers in the output order of the decoder (FFmpeg). */
+  /** Speakers in the output order of the decoder (FFmpeg's order). */
   readonly speakers: readonly Speaker[];
+  readonly elements: readonly AacElement[];
+}
+
+/** An element of each packet that has audio. */
+export interface AacElement {
+  /** Its identifier (table 4.85): 0 a single channel, 1 a pair, 3 a channel of low frequencies. */
+  readonly id: 0 | 1 | 3;
+  /** Undefined: the next element of this kind, whatever its tag. */
+  readonly tag: number | undefined;
+  /** Where its channels are in the output. */
+  readonly channels: readonly number[];
 }
 
 type Place = "front" | "side" | "back" | "lfe";
@@ -18,6 +29,7 @@ type Place = "front" | "side" | "back" | "lfe";
 interface Element {
   readonly place: Place;
   readonly isPair: boolean;
+  readonly tag: number;
 }
 
 /** Reads from behind the element's identifier. Undefined when it is cut off or has no channels. */
@@ -36,18 +48,18 @@ export function readAacProgram(reader: BitReader): AacProgram | undefined {
   const elements: Element[] = [];
   for (const [index, place] of (["front", "side", "back"] as const).entries()) {
     for (let count = 0; count < (counts[index] ?? 0); count++) {
-      elements.push({ place, isPair: read(1) === 1 });
-      read(4);
+      elements.push({ place, isPair: read(1) === 1, tag: read(4) });
     }
   }
   for (let count = 0; count < lfeCount; count++) {
-    elements.push({ place: "lfe", isPair: false });
-    read(4);
+    elements.push({ place: "lfe", isPair: false, tag: read(4) });
   }
   for (let count = 0; count < dataCount; count++) read(4);
   for (let count = 0; count < couplingCount; count++) read(5);
   if (reader.isPastEnd || elements.length === 0) return undefined;
-  return { bits: text, speakers: outputOrder(elements, isFromFfmpeg(reader.fork())) };
+  const places = outputPlaces(elements);
+  const speakers = speakersOf(elements, places, isFromFfmpeg(reader.fork()));
+  return { bits: text, speakers, elements: elementsAt(elements, places) };
 }
 
 /** FFmpeg's encoder signs itself in the comment: length in bytes, then "Lavc…". */
@@ -70,19 +82,38 @@ const FFMPEG_LAYOUTS: Readonly<Record<string, readonly Speaker[]>> = {
   "21 2 21": ["FL", "FR", "FC", "BL", "BR", "BC", "SL", "SR"],
 };
 
-function outputOrder(elements: readonly Element[], isFfmpeg: boolean): readonly Speaker[] {
-  const sizes = (place: Place) =>
-    elements
-      .filter((element) => element.place === place)
-      .map(({ isPair }) => (isPair ? "2" : "1"))
-      .join("");
-  const signature = `${sizes("front")} ${sizes("side")} ${sizes("back")}`;
-  const known = isFfmpeg && sizes("lfe") === "" ? FFMPEG_LAYOUTS[signature] : undefined;
+function sizesOf(elements: readonly Element[], place: Place): string {
+  const inPlace = elements.filter((element) => element.place === place);
+  return inPlace.map(({ isPair }) => (isPair ? "2" : "1")).join("");
+}
+
+/** Speakers by their place in the output. */
+function speakersOf(elements: readonly Element[], places: readonly number[], isFfmpeg: boolean): readonly Speaker[] {
+  const [front, side, back, lfe] = (["front", "side", "back", "lfe"] as const).map((place) => sizesOf(elements, place));
+  const known = isFfmpeg && lfe === "" ? FFMPEG_LAYOUTS[`${front} ${side} ${back}`] : undefined;
   if (known !== undefined) return known;
   const speakers = placeElements(elements);
-  // The decoder sorts the channels of layouts that it recognises; else it leaves them in the order of the elements.
-  const isSorted = ["front", "side", "back"].every((place) => isRegular(place as Place, sizes(place as Place)));
-  return isSorted ? speakers.toSorted((a, b) => WAVE_ORDER.indexOf(a) - WAVE_ORDER.indexOf(b)) : speakers;
+  return speakers.map((_, place) => speakers[places.indexOf(place)]!);
+}
+
+/** Where each channel, in the order of the elements, is in the output. */
+function outputPlaces(elements: readonly Element[]): readonly number[] {
+  const speakers = placeElements(elements);
+  // FFmpeg sorts the channels of layouts that it recognises; else it leaves them in the order of the elements.
+  const isSorted = (["front", "side", "back"] as const).every((place) => isRegular(place, sizesOf(elements, place)));
+  const order = speakers.map((_, channel) => channel);
+  const rank = (channel: number) => WAVE_ORDER.indexOf(speakers[channel]!);
+  const sorted = isSorted ? order.toSorted((a, b) => rank(a) - rank(b)) : order;
+  return order.map((channel) => sorted.indexOf(channel));
+}
+
+function elementsAt(elements: readonly Element[], places: readonly number[]): readonly AacElement[] {
+  let channel = 0;
+  return elements.map(({ place, isPair, tag }) => {
+    const channels = places.slice(channel, channel + (isPair ? 2 : 1));
+    channel += channels.length;
+    return { id: isPair ? 1 : place === "lfe" ? 3 : 0, tag, channels };
+  });
 }
 
 const WAVE_ORDER: readonly Speaker[] = ["FL", "FR", "FC", "LFE", "BL", "BR", "FLC", "FRC", "BC", "SL", "SR"];

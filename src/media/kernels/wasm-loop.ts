@@ -1,5 +1,5 @@
-// The built WebAssembly loops of the resampler, the filters and loudness: read when the module that uses one is
-// imported (0.4 to 2 kB each, before anything plays), compiled once per thread when first needed, each in separate
+// The built WebAssembly loops of the resampler, the filters, loudness and our decoders: read when the module that uses one is
+// imported (0.4 to 2 kB each, decoders 11 to 44 kB), compiled once per thread when first needed, each in separate
 // memory. Their source is in assembly/; docs/decisions/build.md describes how they are built. Audio thread.
 
 import { readFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { WASM_PAGE_BYTES, type WasmModule } from "../../lib/web-assembly.ts";
 
 /** Each is a file in assembly/. */
 export const KERNEL_NAMES = [
+  "aac",
   "distortion",
   "equalizer",
   "layer3",

@@ -3,8 +3,6 @@
 // thread.
 
 import { OpusEncoder, type OpusEncoderKernel } from "@tonearm/opus-encoder";
-import { AccountBuckets } from "../../lib/account-buckets.ts";
-import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Logger } from "../../log/log.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder } from "../decode/create-decoder.ts";
@@ -16,15 +14,12 @@ import type { AudioStream } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
 /** Containers that nearly always hold the same codec. The others mostly hold Opus, which needs nothing. */
-const DECODERS_OF: ReadonlyMap<string, (modules: CodecModules) => Promise<unknown>> = new Map([
+const DECODERS_OF = new Map<string, (modules: CodecModules) => Promise<unknown>>([
   ["mp3", (modules) => modules.wasm("mp3")],
   ["flac", (modules) => modules.wasm("flac")],
-  ["mp4", (modules) => modules.aac()],
-  ["adts", (modules) => modules.aac()],
+  ["mp4", () => import("../decode/aac-decoder.ts")],
+  ["adts", () => import("../decode/aac-decoder.ts")],
 ]);
-
-/** Native decoders that may replace failed ones, of all tracks of an account. Damage in a stream is a handful of packets. */
-const REPLACEMENTS = { burst: 24, perSecond: 12 };
 
 /** The pipeline's source of decoder and encoder when it has to transcode, and only then: the worker's Codecs, below. */
 export interface CodecSupply {
@@ -51,34 +46,20 @@ export class Codecs implements CodecSupply {
   readonly #settings: { complexity: number; readonly bitrateBps: number };
   readonly #isOwnEncoder: boolean;
   readonly #modules: CodecModules;
-  readonly #clock: Clock;
-  readonly #replacements: AccountBuckets;
   readonly #logger: Pick<Logger, "warn"> | undefined;
   #pool: Promise<EncoderPool> | undefined;
 
   /** `logger` gets one line when libopus replaces the configured encoder. */
-  constructor(
-    options: EncodingOptions,
-    modules: CodecModules = ownCodecModules,
-    clock: Clock = systemClock,
-    logger?: Pick<Logger, "warn">,
-  ) {
+  constructor(options: EncodingOptions, modules: CodecModules = ownCodecModules, logger?: Pick<Logger, "warn">) {
     this.#settings = { complexity: options.complexity, bitrateBps: options.bitrateBps };
     this.#isOwnEncoder = options.encoder === "tonearm";
     this.#modules = modules;
-    this.#clock = clock;
     this.#logger = logger;
-    this.#replacements = new AccountBuckets({ clock, ...REPLACEMENTS });
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
   createDecoder(stream: AudioStream, budget?: TrackBudget): Promise<Decoder> {
-    return createDecoder(stream, {
-      modules: this.#modules,
-      budget,
-      clock: this.#clock,
-      replacements: this.#replacements.of(budget?.owner ?? []),
-    });
+    return createDecoder(stream, { modules: this.#modules, budget });
   }
 
   /**

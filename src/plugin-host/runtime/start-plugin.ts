@@ -18,7 +18,6 @@ import type { PlayerWish, WishResults } from "../../bridge/plugin-players.ts";
 import { RemoteError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import { FILTER_IMPORT_MS_MAX } from "../../filters/module-filters.ts";
-import { isAacInstalled } from "../../lib/aac-package.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { pause } from "../../lib/pause.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
@@ -255,7 +254,7 @@ class LivingPlugin {
   }
 
   #createHost({ options, ownServers, persisted }: HostEnvironment): LivingHost<unknown> {
-    const { settings, clock, port, canDecodeAac = isAacInstalled() } = this.#environment;
+    const { settings, clock, port, canDecodeAac = true } = this.#environment;
     const { allow, http, routing } = settings;
     const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
     const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });

@@ -169,16 +169,3 @@ describe.concurrent("a track", () => {
     await expectNextPlays(call, VIDEO);
   });
 });
-
-it("an AAC track without an installed decoder fails with an error that says what to install", async () => {
-  const folder = new URL("../../support/worker-scripts/", import.meta.url);
-  const bare = await start({
-    mediaEntry: new URL("without-aac-audio.mjs", folder),
-    codecEntry: new URL("without-aac-codecs.mjs", folder),
-  });
-  const call = await play(`${PAGE}/only-aac`, { on: bare });
-  const install = 'the optional package @napi-rs/webcodecs is not installed; run "npm install @napi-rs/webcodecs"';
-  await expectReported(call, "loadFailed", { message: `decode AAC: ${install}`, severity: "suspicious" });
-  await expectNextPlays(call, `${PAGE}/only-mp3`);
-  await bare.close();
-});

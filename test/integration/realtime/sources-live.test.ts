@@ -7,7 +7,6 @@ import type { AllSites } from "../../../lab/sites/all-sites.ts";
 import { stationUuid } from "../../../lab/sites/radio-browser.ts";
 import type { TestEnvironment } from "../../../lab/test-environment/test-environment.ts";
 import { firstFound } from "../../support/first-found.ts";
-import { hasAac } from "../../support/has-aac.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
 import { MusicCall } from "../../support/music-call.ts";
 import { type AllSitesTestEnvironment, startAllSitesTestEnvironment } from "../../support/site-test-environment.ts";
@@ -74,7 +73,7 @@ describe.each(Object.entries(STORIES))("a track is found and played: %s,", (_kin
   it.concurrent.each(stories)("%s by %s", expectReceived);
 });
 
-describe.skipIf(!hasAac)("a track plays in AAC, the codec of the site itself:", () => {
+describe("a track plays in AAC, the codec of the site itself:", () => {
   beforeAll(() => {
     const { twitch, getyarn } = sites.each;
     twitch.site.addMedia("segment.mp3", { bytes: readMediaFixture("aac.mpegts"), mimeType: "video/mp2t" });

@@ -7,6 +7,5 @@ parentPort.on("message", ({ requestId, codec }) => {
   count += 1;
   if (codec === "mp3") process.exit(1);
   if (codec === "flac") throw new Error("broken on purpose");
-  if (codec === "aac") parentPort.postMessage({ requestId, loaded: { kind: "library", path: `/library-${count}` } });
-  else parentPort.postMessage({ requestId, loaded: { kind: "wasm", wasm: { startName: `start-${count}` } } });
+  parentPort.postMessage({ requestId, loaded: { kind: "wasm", wasm: { startName: `start-${count}` } } });
 });

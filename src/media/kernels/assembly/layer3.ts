@@ -16,7 +16,7 @@ import {
   SLOT_ROWS,
   SPECTRA_BYTE,
 } from "../numbers/layer3.ts";
-import { bitFrom, read, startAt } from "./layer3/bits.ts";
+import { bitFrom, read, startAt } from "./bits.ts";
 import { DATA_BITS, END, fact, granuleAt, readGranule, scalesAt, setFact } from "./layer3/granule.ts";
 import { toSubbands } from "./layer3/hybrid.ts";
 import { readScales, readScales2 } from "./layer3/scales.ts";

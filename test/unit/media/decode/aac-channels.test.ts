@@ -1,8 +1,8 @@
-// AAC that describes its channels itself (channel configuration 0), and object types that need a header.
+// AAC that describes its channels itself (channel configuration 0).
 
 import { expect, test } from "vitest";
 import { adtsFrame } from "../../../../lab/media-files/containers.ts";
-import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
+import { AacFraming } from "../../../../src/media/decode/aac-framing.ts";
 import { parseAacConfig, readAacConfig } from "../../../../src/media/demux/aac-config.ts";
 import type { AudioStream } from "../../../../src/media/format/packet.ts";
 
@@ -75,67 +75,13 @@ const streamOf = (description: Uint8Array | undefined): AudioStream => ({
   pcm: undefined,
 });
 
-/** A package that notes what it is given, and answers each packet with four channels. */
-function notingPackage() {
-  const given: Uint8Array[] = [];
-  class EncodedAudioChunk {
-    constructor({ data }: { data: Uint8Array }) {
-      given.push(data);
-    }
-  }
-  class AudioDecoder {
-    readonly #output: (data: object) => void;
-    #timestamp = 0;
-    constructor({ output }: { output: (data: object) => void }) {
-      this.#output = output;
-    }
-    configure() {}
-    decode() {
-      const base = { numberOfFrames: 1024, numberOfChannels: 4, sampleRate: 48_000, timestamp: this.#timestamp++ };
-      this.#output({ ...base, copyTo: (target: Float32Array) => target.fill(0.5), close: () => undefined });
-    }
-    async flush() {}
-    reset() {}
-    close() {}
-  }
-  return { given, load: async () => ({ AudioDecoder, EncodedAudioChunk }) };
-}
-
-test("the first AAC packet after a start or a jump tells the decoder its channels, the others go as they are", async () => {
-  const { given, load } = notingPackage();
-  const decoder = await createAacDecoder(streamOf(hex(FFMPEG.quad![0])), { load });
-  const packet = Uint8Array.of(1, 2, 3);
-  const block = await decoder.decode(packet);
-  expect(block.speakers).toEqual(["FL", "FR", "BL", "BR"]);
-  await decoder.decode(packet);
-  decoder.reset();
-  await decoder.decode(packet);
-  // ADTS: LC, 48 kHz, no channel configuration, 17 bytes; then the element (101 …) with an empty comment.
-  expect(Buffer.from(given[0]!.subarray(0, 7)).toString("hex")).toBe("fff14c00023ffc");
-  expect(given.map(({ length }) => length)).toEqual([17, 3, 17]);
-  expect([...given[0]!.subarray(-4)]).toEqual([0, 1, 2, 3]);
-  expect((given[0]![7] ?? 0) >> 5).toBe(5);
-});
-
-test("AAC Main gets a header with its object type, LC none", async () => {
-  for (const [config, size] of [
-    ["0990", 10],
-    ["1190", 3],
-  ] as const) {
-    const { given, load } = notingPackage();
-    const decoder = await createAacDecoder(streamOf(hex(config)), { load });
-    await decoder.decode(Uint8Array.of(1, 2, 3));
-    expect(given[0]?.length).toBe(size);
-    if (size === 10) expect((given[0]![2] ?? 0) >> 6).toBe(0);
-  }
-});
-
-test("AAC in ADTS frames that describe their channels is mixed by that description", async () => {
-  const { load } = notingPackage();
-  const decoder = await createAacDecoder(streamOf(undefined), { load });
+test("AAC in ADTS frames that describe their channels keeps that description for those that do not", () => {
+  const framing = new AacFraming(streamOf(undefined));
+  expect(framing.read(adtsFrame(Uint8Array.of(0x20, 0), 3, 0))).toBeUndefined();
   const config = [...hex(FFMPEG.quad![0])].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const text = `101${config.slice(16)}`;
   const bytes = Uint8Array.from(text.match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));
-  expect((await decoder.decode(adtsFrame(bytes, 3, 0))).speakers).toEqual(["FL", "FR", "BL", "BR"]);
-  expect((await decoder.decode(adtsFrame(Uint8Array.of(0x20, 0), 3, 0))).speakers).toEqual(["FL", "FR", "BL", "BR"]);
+  const order = ["FL", "FR", "BL", "BR"];
+  expect(framing.read(adtsFrame(bytes, 3, 0))).toMatchObject({ speakers: order, layout: { channelCount: 4 } });
+  expect(framing.read(adtsFrame(Uint8Array.of(0x20, 0), 3, 0))?.speakers).toEqual(order);
 });

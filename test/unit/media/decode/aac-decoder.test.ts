@@ -1,238 +1,209 @@
-import { expect, test } from "vitest";
-import { TokenBucket } from "../../../../src/lib/token-bucket.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { adtsFrame } from "../../../../lab/media-files/containers.ts";
+import { seededRandom } from "../../../../lab/seeded-random.ts";
 import { createAacDecoder } from "../../../../src/media/decode/aac-decoder.ts";
-import { createDecoder } from "../../../../src/media/decode/create-decoder.ts";
-import type { Decoder } from "../../../../src/media/decode/decoder.ts";
+import type { Decoder, PcmBlock } from "../../../../src/media/decode/decoder.ts";
+import { aacRate, buildAacConfig } from "../../../../src/media/demux/aac-config.ts";
+import type { AudioStream } from "../../../../src/media/format/packet.ts";
+import { type AacPacketOptions, BitWriter, randomAacPacket } from "../../../support/aac-packets.ts";
 import { readCodecFixture } from "../../../support/codec-fixture.ts";
-import { FakeClock } from "../../../support/fake-clock.ts";
+import { decodeByFfmpeg, hasFfmpegAac } from "../../../support/ffmpeg-aac.ts";
 
-const { stream, packets } = readCodecFixture("aac");
+const PACKETS = 12;
+/** Both calculate with 32-bit floats. */
+const DIFFERENCE_MAX = 1e-5;
 
-test("the AAC decoder without the optional package reports what to install", async () => {
-  const attempt = createAacDecoder(stream, { load: () => import("@tonearm/missing" as string) });
-  await expect(attempt).rejects.toMatchObject({
-    code: "codec-unavailable",
-    message: expect.stringMatching(/is not installed; run "npm install @napi-rs\/webcodecs"$/),
-  });
+const opened: Decoder[] = [];
+afterEach(() => {
+  for (const decoder of opened.splice(0)) decoder.close();
 });
 
-const tooNew = new Error("libm.so.6: version `GLIBC_2.38' not found\nRequire stack:\n- /x");
-const notThere = Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND", cause: tooNew });
-
-test.each([
-  ["itself", tooNew],
-  ["among its causes", new Error("Cannot find native binding.", { cause: notThere })],
-])("the AAC decoder reports why the optional package cannot be loaded, %s", async (_, cause) => {
-  const attempt = createAacDecoder(stream, { load: () => Promise.reject(cause) });
-  const reason = "is installed but cannot be loaded: libm.so.6: version `GLIBC_2.38' not found; run";
-  await expect(attempt).rejects.toMatchObject({
-    code: "codec-unavailable",
-    message: expect.stringContaining(reason),
-    cause,
-  });
-});
-
-test("the AAC decoder reports that the optional package has no library for this machine", async () => {
-  const missing = Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
-  const cause = new Error("Cannot find native binding. Please try again.", { cause: missing });
-  await expect(createAacDecoder(stream, { load: () => Promise.reject(cause) })).rejects.toMatchObject({
-    message: expect.stringMatching(/is installed without a library for this machine; run "npm install [^"]*" again$/),
-  });
-});
-
-/** A package whose decoder does only what the test says. */
-function fakePackage(onDecode: (output: (data: object) => void) => void) {
-  class AudioDecoder {
-    static count = 0;
-    static decodeQueueSize = 0;
-    readonly #output: (data: object) => void;
-    constructor({ output }: { output: (data: object) => void }) {
-      this.#output = output;
-      AudioDecoder.count += 1;
-    }
-    get decodeQueueSize() {
-      return AudioDecoder.decodeQueueSize;
-    }
-    configure() {}
-    decode() {
-      onDecode(this.#output);
-    }
-    async flush() {}
-    reset() {}
-    close() {}
-  }
-  return { AudioDecoder, EncodedAudioChunk: class {} };
+function open(decoder: Decoder): Decoder {
+  opened.push(decoder);
+  return decoder;
 }
 
-const audioData = (numberOfFrames: number, sampleRate: number, numberOfChannels: number, value: number) => ({
-  timestamp: 0,
-  numberOfFrames,
-  numberOfChannels,
-  sampleRate,
-  copyTo: (target: Float32Array) => target.fill(value),
-  close: () => undefined,
-});
+/** The largest difference to FFmpeg, as a share of the largest sample so far, over all packets. */
+async function differenceOf(stream: AudioStream, packets: readonly Uint8Array[]): Promise<number> {
+  const decoder = open(createAacDecoder(stream));
+  const reference = await decodeByFfmpeg(stream, packets);
+  let worst = 0;
+  let peak = 1e-3;
+  for (const [index, packet] of packets.entries()) {
+    const { channels, lengthSamples, sampleRateHz } = decoder.decode(packet) as PcmBlock;
+    const expected = reference[index]!;
+    expect([channels.length, lengthSamples, sampleRateHz]).toEqual([
+      expected.channels.length,
+      expected.lengthSamples,
+      expected.sampleRateHz,
+    ]);
+    let difference = 0;
+    for (const [channel, samples] of expected.channels.entries()) {
+      for (let at = 0; at < lengthSamples; at++) {
+        peak = Math.max(peak, Math.abs(samples[at]!));
+        difference = Math.max(difference, Math.abs(samples[at]! - channels[channel]![at]!));
+      }
+    }
+    worst = Math.max(worst, difference / peak);
+  }
+  return worst;
+}
 
-test("a packet that yields nothing is dropped after a quarter of a second and the next one plays", async () => {
-  const clock = new FakeClock();
-  let isMute = true;
-  const load = async () => fakePackage((output) => isMute || output(audioData(1024, 44_100, 2, 0.5)));
-  const decoder = await createAacDecoder(stream, { clock, load });
-  const pending = decoder.decode(packets[0]!);
-  clock.advance(250);
-  expect((await pending).lengthSamples).toBe(0);
-  isMute = false;
-  expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
-  expect(clock.pendingCount).toBe(0);
-});
+const CHANNELS: Readonly<Record<string, number>> = { s: 1, p: 2, sp: 3, sps: 4, spp: 5, sppl: 6, sppsl: 7, spppl: 8 };
 
-test("a packet whose decoder is starved by other load is waited for, and its audio is complete", async () => {
-  const clock = new FakeClock();
-  let deliver: () => void = () => undefined;
-  const starved = fakePackage((output) => {
-    deliver = () => output(audioData(1024, 44_100, 2, 0.5));
+function streamOf({ rateIndex, elements }: AacPacketOptions): AudioStream {
+  const sampleRateHz = aacRate(rateIndex)!;
+  const channelCount = CHANNELS[elements]!;
+  const description =
+    channelCount === 7
+      ? Uint8Array.of((2 << 3) | (rateIndex >> 1), ((rateIndex & 1) << 7) | (11 << 3))
+      : buildAacConfig({ objectType: 2, sampleRateHz, channelCount });
+  return { codec: "aac", sampleRateHz, channelCount, description, pcm: undefined };
+}
+
+const WINDOWS = ["long", "short", "changing"] as const;
+const STREAMS: readonly AacPacketOptions[] = [
+  ...Array.from({ length: 13 }, (_, rateIndex) => rateIndex).flatMap((rateIndex) =>
+    WINDOWS.map((windows) => ({ rateIndex, windows, elements: "p" })),
+  ),
+  ...Object.keys(CHANNELS).flatMap((elements) => WINDOWS.map((windows) => ({ rateIndex: 3, windows, elements }))),
+];
+
+describe.runIf(hasFfmpegAac)("the AAC decoder beside FFmpeg", () => {
+  test.each(STREAMS)("decodes rate $rateIndex, $windows windows, elements $elements as FFmpeg", async (options) => {
+    const random = seededRandom(21);
+    const packets = Array.from({ length: PACKETS }, (_, index) => randomAacPacket(options, index, random));
+    expect(await differenceOf(streamOf(options), packets)).toBeLessThan(DIFFERENCE_MAX);
   });
-  starved.AudioDecoder.decodeQueueSize = 1;
-  const decoder = await createAacDecoder(stream, { clock, load: async () => starved });
-  const pending = decoder.decode(packets[0]!);
-  clock.advance(9000);
-  starved.AudioDecoder.decodeQueueSize = 0;
-  // Timers come before the audio when this thread, too, was held up.
-  clock.advance(200);
-  deliver();
-  expect((await pending).lengthSamples).toBe(1024);
-  expect(clock.pendingCount).toBe(0);
-  expect(starved.AudioDecoder.count).toBe(1);
+
+  test.each(["aac", "adts"])("decodes an encoder's stream (%s) as FFmpeg", async (name) => {
+    const { stream, packets } = readCodecFixture(name);
+    expect(await differenceOf(stream, packets)).toBeLessThan(DIFFERENCE_MAX);
+  });
 });
 
-test("audio that waits for a stalled thread is not taken for damage", async () => {
-  const clock = new FakeClock();
-  let deliver: () => void = () => undefined;
-  const load = async () =>
-    fakePackage((output) => {
-      deliver = () => output(audioData(1024, 44_100, 2, 0.5));
+/** AudioSpecificConfig (LC, 48 kHz) with a program: elements of the front, the side, the back, and low frequencies. */
+function programConfig(front: string, side: string, back: string, low: number): Uint8Array {
+  const bits = new BitWriter().write(2, 5).write(3, 4).write(0, 4).write(0, 3);
+  bits.write(0, 4).write(1, 2).write(3, 4);
+  for (const place of [front, side, back]) bits.write(place.length, 4);
+  bits.write(low, 2).write(0, 3).write(0, 4).write(0, 3);
+  const tags = { s: 0, p: 0 };
+  for (const kind of (front + side + back) as Iterable<"s" | "p">)
+    bits.write(kind === "p" ? 1 : 0, 1).write(tags[kind]++, 4);
+  for (let index = 0; index < low; index++) bits.write(index, 4);
+  return bits
+    .write(0, (8 - (bits.bitCount % 8)) % 8)
+    .write(0, 8)
+    .toBytes();
+}
+
+test.runIf(hasFfmpegAac).each([
+  ["p", "", "", 1],
+  ["p", "", "p", 0],
+  ["p", "p", "", 0],
+  ["spp", "", "p", 1],
+  ["ps", "", "p", 1],
+  ["ps", "s", "pp", 0],
+  ["ps", "p", "s", 0],
+] as const)(
+  "AAC with the elements %s, %s, %s and %i LFE has its channels in FFmpeg's order",
+  async (front, side, back, low) => {
+    const elements = `${front}${side}${back}${"l".repeat(low)}`;
+    const random = seededRandom(22);
+    const packets = Array.from({ length: 4 }, (_, index) =>
+      randomAacPacket({ rateIndex: 3, windows: "long", elements }, index, random),
+    );
+    const description = programConfig(front, side, back, low);
+    const channelCount = elements.replaceAll("p", "ss").length;
+    const stream: AudioStream = { codec: "aac", sampleRateHz: 48_000, channelCount, description, pcm: undefined };
+    expect(await differenceOf(stream, packets)).toBeLessThan(DIFFERENCE_MAX);
+  },
+);
+
+const STEREO: AacPacketOptions = { rateIndex: 4, windows: "changing", elements: "p" };
+
+function packetsOf(options: AacPacketOptions, count = PACKETS): readonly Uint8Array[] {
+  const random = seededRandom(23);
+  return Array.from({ length: count }, (_, index) => randomAacPacket(options, index, random));
+}
+
+test("AAC-LC needs no package and is decoded at once", async () => {
+  const { stream, packets } = readCodecFixture("aac");
+  const decoder = open(createAacDecoder(stream));
+  expect(decoder.decode(packets[0]!)).toMatchObject({ lengthSamples: 1024, sampleRateHz: 44_100 });
+});
+
+test("AAC with damaged set-up data is refused", async () => {
+  const stream: AudioStream = { ...streamOf(STEREO), description: Uint8Array.of(0x12) };
+  expect(() => createAacDecoder(stream)).toThrow(expect.objectContaining({ code: "media-unsupported-codec" }));
+});
+
+test("an AAC stream is not changed by what hostile ones beside it hold", async () => {
+  const random = seededRandom(24);
+  const packets = packetsOf(STEREO);
+  const surround = packetsOf({ ...STEREO, elements: "spppl" });
+  const hostile = [
+    open(createAacDecoder(streamOf(STEREO))),
+    open(createAacDecoder(streamOf({ ...STEREO, elements: "spppl" }))),
+  ];
+  const decodeAll = async (besides: () => void) => {
+    const decoder = open(createAacDecoder(streamOf(STEREO)));
+    return packets.map((packet) => {
+      besides();
+      const { channels } = decoder.decode(packet) as PcmBlock;
+      return channels.map((channel) => channel.slice());
     });
-  const decoder = await createAacDecoder(stream, { clock, load });
-  const pending = decoder.decode(packets[0]!);
-  clock.stall(3000);
-  clock.advance(0);
-  deliver();
-  expect((await pending).lengthSamples).toBe(1024);
+  };
+  const alone = await decodeAll(() => undefined);
+  let decoded = 0;
+  const accompanied = await decodeAll(() => {
+    for (let step = 0; step < 100; step++) {
+      const packet = (step % 2 === 0 ? packets : surround)[Math.floor(random() * packets.length)]!.slice();
+      const damages = random() < 0.5 ? 3 : packet.length;
+      for (let count = 0; count < damages; count++) {
+        packet[Math.floor(random() * packet.length)] = Math.floor(256 * random());
+      }
+      const cut = packet.subarray(0, Math.floor(packet.length * Math.min(1, 2 * random())));
+      const { channels, lengthSamples } = hostile[step % 2]!.decode(cut) as PcmBlock;
+      decoded += lengthSamples > 0 ? 1 : 0;
+      expect(channels.every((channel) => channel.every((sample) => Number.isFinite(sample)))).toBe(true);
+      // A run of damage would end the stream.
+      hostile[step % 2]!.decode((step % 2 === 0 ? packets : surround)[0]!);
+    }
+  });
+  expect(decoded).toBeGreaterThan(50);
+  expect(accompanied).toEqual(alone);
 });
 
-test("an AAC decoder whose thread hangs is replaced after ten seconds", async () => {
-  const clock = new FakeClock();
-  const hanging = fakePackage(() => undefined);
-  hanging.AudioDecoder.decodeQueueSize = 1;
-  const decoder = await createAacDecoder(stream, { clock, load: async () => hanging });
-  const pending = decoder.decode(packets[0]!);
-  clock.advance(10_000);
-  expect((await pending).lengthSamples).toBe(0);
-  decoder.decode(packets[0]!);
-  expect(hanging.AudioDecoder.count).toBe(2);
-  decoder.close();
-  expect(clock.pendingCount).toBe(0);
+test("AAC decodes to the same audio after a jump as from the start", async () => {
+  const packets = packetsOf(STEREO);
+  const decoder = open(createAacDecoder(streamOf(STEREO)));
+  const decodeAll = () => packets.map((packet) => (decoder.decode(packet) as PcmBlock).channels.map((c) => c.slice()));
+  const first = decodeAll();
+  decoder.reset();
+  expect(decodeAll()).toEqual(first);
 });
 
-test("the AAC decoder's block reports the true rate and channels, also when HE-AAC doubles them implicitly", async () => {
-  const load = async () => fakePackage((output) => output(audioData(2048, 44_100, 2, 0.5)));
-  const decoder = await createAacDecoder({ ...stream, sampleRateHz: 22_050, channelCount: 1 }, { load });
-  const block = await decoder.decode(packets[0]!);
-  expect([block.lengthSamples, block.sampleRateHz, block.channels.length]).toEqual([2048, 44_100, 2]);
+test("a damaged AAC packet yields nothing, and a run of them ends the stream", async () => {
+  const decoder = open(createAacDecoder(streamOf(STEREO)));
+  const damaged = Uint8Array.of(0x20, 0xff, 0xff, 0xff);
+  for (let count = 0; count < 49; count++) expect(decoder.decode(damaged)).toMatchObject({ lengthSamples: 0 });
+  expect(() => decoder.decode(damaged)).toThrow(expect.objectContaining({ code: "media-decode-failed" }));
+});
+
+test("an AAC stream whose packets get more channels has all of them", async () => {
+  const stream: AudioStream = { ...streamOf(STEREO), description: undefined };
+  const decoder = open(createAacDecoder(stream));
+  const framed = (options: AacPacketOptions, channels: number) => adtsFrame(packetsOf(options, 1)[0]!, 4, channels);
+  expect(decoder.decode(framed(STEREO, 2))).toMatchObject({ channels: { length: 2 } });
+  expect(decoder.decode(framed({ ...STEREO, elements: "sppl" }, 6))).toMatchObject({ channels: { length: 6 } });
+  expect(decoder.decode(framed({ ...STEREO, elements: "s" }, 1))).toMatchObject({ channels: { length: 1 } });
 });
 
 test("the AAC decoder trusts ADTS headers over the container", async () => {
-  const adts = readCodecFixture("adts");
-  const decoder = await createDecoder({ ...adts.stream, sampleRateHz: 22_050, channelCount: 1 });
-  const block = await decoder.decode(adts.packets[0]!);
+  const { stream, packets } = readCodecFixture("adts");
+  const decoder = open(createAacDecoder({ ...stream, sampleRateHz: 22_050, channelCount: 1 }));
+  const block = decoder.decode(packets[0]!) as PcmBlock;
   expect([block.lengthSamples, block.sampleRateHz, block.channels.length]).toEqual([1024, 44_100, 2]);
-  decoder.close();
-});
-
-test("the AAC decoder drops audio of packets from before a reset", async () => {
-  const late: (() => void)[] = [];
-  let packet = 0;
-  const load = async () =>
-    fakePackage((output) => {
-      const data = { ...audioData(100, 44_100, 1, ++packet), timestamp: packet - 1 };
-      late.push(() => output(data));
-    });
-  const decoder = await createAacDecoder(stream, { load });
-  const before = decoder.decode(packets[0]!);
-  decoder.reset();
-  expect((await before).lengthSamples).toBe(0);
-  const after = decoder.decode(packets[1]!);
-  for (const deliver of late) deliver();
-  const block = await after;
-  expect([block.lengthSamples, block.channels[0]![0]]).toEqual([100, 2]);
-});
-
-test("two outputs of one AAC packet both arrive, in order", async () => {
-  let value = 0;
-  const load = async () =>
-    fakePackage((output) => {
-      output(audioData(100, 44_100, 1, ++value));
-      output(audioData(100, 44_100, 1, ++value));
-    });
-  const decoder = await createAacDecoder(stream, { load });
-  const received: number[] = [];
-  for (let packet = 0; packet < 3; packet++) {
-    const block = await decoder.decode(packets[0]!);
-    for (let sample = 0; sample < block.lengthSamples; sample += 100) received.push(block.channels[0]![sample]!);
-  }
-  expect(received).toEqual([1, 2, 3, 4, 5]);
-});
-
-test("an AAC stream without channels is refused", async () => {
-  const attempt = createDecoder({ ...stream, channelCount: 0 });
-  await expect(attempt).rejects.toMatchObject({ code: "media-unsupported-codec" });
-});
-
-/** Samples that the next packet decodes to; time passes only when the decoder waits for it. */
-async function decodeNext(decoder: Decoder, clock: FakeClock): Promise<number> {
-  const block = decoder.decode(packets[0]!);
-  if (clock.pendingCount > 0) clock.advance(20);
-  return (await block).lengthSamples;
-}
-
-test("AAC behind a long run of damaged packets is not lost with them", async () => {
-  const clock = new FakeClock();
-  const replacements = new TokenBucket({ clock, burst: 24, perSecond: 12 });
-  let count = 0;
-  const isDamaged = () => count > 10 && count <= 110;
-  const damagedPackage = fakePackage((output) => {
-    if (isDamaged()) throw new Error("damaged");
-    output(audioData(1024, 44_100, 2, 0.5));
-  });
-  const decoder = await createAacDecoder(stream, { clock, replacements, load: async () => damagedPackage });
-  let goodSamples = 0;
-  for (count = 1; count <= 200; count++) goodSamples += await decodeNext(decoder, clock);
-  expect(goodSamples).toBeGreaterThanOrEqual((100 - 5) * 1024);
-});
-
-test("packets of zeros cost the AAC decoder nothing", async () => {
-  const load = async () => fakePackage((output) => output(audioData(1024, 44_100, 2, 0.5)));
-  const clock = new FakeClock();
-  const replacements = new TokenBucket({ clock, burst: 1, perSecond: 1 });
-  const decoder = await createAacDecoder(stream, { clock, replacements, load });
-  const blank = new Uint8Array(300);
-  expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
-  for (let count = 0; count < 1000; count++) expect((await decoder.decode(blank)).lengthSamples).toBe(0);
-  expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
-});
-
-test("the AAC decoder rations replacements of failed decoders, and regains them with time", async () => {
-  const clock = new FakeClock();
-  const replacements = new TokenBucket({ clock, burst: 3, perSecond: 1 });
-  let isBroken = true;
-  const broken = fakePackage((output) => {
-    if (isBroken) throw new Error("damaged");
-    output(audioData(1024, 44_100, 2, 0.5));
-  });
-  const decoder = await createAacDecoder(stream, { clock, replacements, load: async () => broken });
-  for (let count = 0; count < 30; count++) expect(await decodeNext(decoder, clock)).toBe(0);
-  expect(broken.AudioDecoder.count).toBeLessThanOrEqual(1 + 4);
-  isBroken = false;
-  clock.advance(2000);
-  expect((await decoder.decode(packets[0]!)).lengthSamples).toBe(1024);
 });

@@ -17,7 +17,8 @@ it("the built Opus encoder matches its sources", async () => {
 });
 
 it("each file of assembly/ is a loop, except the shared ones", () => {
-  const files = readdirSync(ASSEMBLY).filter((name) => name.endsWith(".ts") && name !== "lanes.ts");
+  const shared = ["bits.ts", "lanes.ts"];
+  const files = readdirSync(ASSEMBLY).filter((name) => name.endsWith(".ts") && !shared.includes(name));
   expect(files.toSorted()).toEqual(KERNEL_NAMES.map((name) => `${name}.ts`));
 });
 

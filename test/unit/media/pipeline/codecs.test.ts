@@ -1,6 +1,5 @@
 import { compileOpusEncoder } from "@tonearm/opus-encoder";
 import { expect, test, vi } from "vitest";
-import { systemClock } from "../../../../src/lib/clock.ts";
 import { readWasmCodec } from "../../../../src/lib/read-wasm-codec.ts";
 import { CodecModules } from "../../../../src/media/decode/codec-modules.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
@@ -14,15 +13,15 @@ function setup(encoder: "libopus" | "tonearm" = "tonearm") {
     asked.push(name);
     return Promise.reject(new Error("not installed"));
   };
-  const modules = new CodecModules({ readWasm: fail, readEncoder: () => fail("encoder"), loadAac: () => fail("aac") });
+  const modules = new CodecModules({ readWasm: fail, readEncoder: () => fail("encoder") });
   return { asked, codecs: new Codecs({ complexity: 10, bitrateBps: 128_000, encoder }, modules) };
 }
 
 test.each([
   ["mp3", ["encoder", "mp3", "opus"]],
   ["flac", ["encoder", "flac", "opus"]],
-  ["mp4", ["aac", "encoder", "opus"]],
-  ["adts|x", ["aac", "encoder", "opus"]],
+  ["mp4", ["encoder", "opus"]],
+  ["adts|x", ["encoder", "opus"]],
   ["matroska/webm", []],
   ["ogg", []],
   ["toString", []],
@@ -52,7 +51,7 @@ test("the encoder is loaded once, ahead of its first use, and again after a fail
     return compileOpusEncoder();
   };
   const fail = () => Promise.reject(new Error("not installed"));
-  const modules = new CodecModules({ readWasm: fail, readEncoder, loadAac: fail });
+  const modules = new CodecModules({ readWasm: fail, readEncoder });
   const codecs = new Codecs({ complexity: 10, bitrateBps: 64_000, encoder: "tonearm" }, modules);
   codecs.loadEncoder();
   await new Promise((resolve) => setImmediate(resolve));
@@ -63,10 +62,10 @@ test("the encoder is loaded once, ahead of its first use, and again after a fail
 
 test("a thread that cannot run Tonearm's encoder encodes with libopus, and logs the reason once", async () => {
   const fail = () => Promise.reject(new Error("no SIMD"));
-  const modules = new CodecModules({ readWasm: readWasmCodec, readEncoder: fail, loadAac: fail });
+  const modules = new CodecModules({ readWasm: readWasmCodec, readEncoder: fail });
   const warn = vi.fn();
   for (const encoder of ["libopus", "tonearm"] as const) {
-    const codecs = new Codecs({ complexity: 0, bitrateBps: 64_000, encoder }, modules, systemClock, { warn });
+    const codecs = new Codecs({ complexity: 0, bitrateBps: 64_000, encoder }, modules, { warn });
     const acquired = [await codecs.acquireEncoder(), await codecs.acquireEncoder()];
     for (const each of acquired) {
       expect(each).toBeInstanceOf(OpusFrameEncoder);

@@ -12,7 +12,7 @@ import {
   SHORT_BANDS,
   SHORT_BANDS_BYTE,
 } from "../../numbers/layer3.ts";
-import { read } from "./bits.ts";
+import { read } from "../bits.ts";
 
 // Whole numbers, by their index.
 export const DATA_BITS: i32 = 0;

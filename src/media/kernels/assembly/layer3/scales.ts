@@ -2,7 +2,7 @@
 // 2.4.2.7, ISO 13818-3 section 2.4.3.2.
 
 import { POSITIONS_BYTE, SCALE_BITS_BYTE, SCALE_COUNTS_BYTE, SCALES } from "../../numbers/layer3.ts";
-import { read } from "./bits.ts";
+import { read } from "../bits.ts";
 import { BLOCK_TYPE, fact, HAS_EXTRA_SCALES, IS_MIXED, SCALE_CODE, SHORT_BLOCKS, setFact } from "./granule.ts";
 
 /** Of a band that has no position: it is no intensity. */

@@ -10,7 +10,7 @@ import {
   POWERS_BYTE,
   QUADS_BYTE,
 } from "../../numbers/layer3.ts";
-import { bitFrom, fill, peek, skip } from "./bits.ts";
+import { bitFrom, fill, peek, skip } from "../bits.ts";
 import {
   BLOCK_TYPE,
   BOOK,

@@ -1,5 +1,5 @@
-// Reads bits from memory, first the highest of a byte (ISO 11172-3 section 2.4.1). One reader at a time, as its state is
-// global. AssemblyScript, part of the layer III decoder.
+// Reads bits from memory, first the highest of a byte. One reader at a time, as its state is global. AssemblyScript,
+// compiled into each decoder that uses it.
 
 /** The next bits, from the highest on; those behind `count` are 0. */
 let cache: u64 = 0;
