@@ -71,8 +71,9 @@ export function choiceFor(table: usize, bits: i32): i32 {
   let high: i32 = load<u8>(table);
   for (let step = 0; step < 6; step++) {
     const middle = (low + high + 1) >> 1;
-    if (i32(load<u8>(table + usize(middle))) >= aim) high = middle;
-    else low = middle;
+    const isReached = i32(load<u8>(table + usize(middle))) >= aim;
+    high = select<i32>(middle, high, isReached);
+    low = select<i32>(low, middle, isReached);
   }
   const below = low === 0 ? -1 : i32(load<u8>(table + usize(low)));
   return aim - below <= i32(load<u8>(table + usize(high))) - aim ? low : high;
