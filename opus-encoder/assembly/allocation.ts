@@ -34,6 +34,10 @@ const ONE_BIT: i32 = 1 << BIT;
 const LOWER: usize = BAND_SPARE;
 const MORE: usize = LOWER + BANDS_BYTES;
 const LEAST: usize = MORE + BANDS_BYTES;
+// Per band: the most it can use, its samples, and how many more bits than a setting's it gets.
+const CAPS: usize = LEAST + BANDS_BYTES;
+const SAMPLES: usize = CAPS + BANDS_BYTES;
+const TILTS: usize = SAMPLES + BANDS_BYTES;
 
 // The frame: its channels, the binary logarithm of its length in short blocks, its bands, and how its bits are tilted.
 let channels: i32 = 0;
@@ -106,6 +110,9 @@ export function beginAllocation(
   }
   for (let band = 0; band < bands; band++) {
     setInt(LEAST, band, max(channels << BIT, (((3 * bandWidth(band)) << sizeLog) << BIT) >> 4));
+    setInt(CAPS, band, capOf(band, channels, sizeLog));
+    setInt(SAMPLES, band, channels * bandWidth(band));
+    setInt(TILTS, band, tiltOf(band));
   }
   lowestSkippable = chooseSettings();
   spent = mixSettings();
@@ -187,7 +194,7 @@ function chooseSettings(): i32 {
       const bits = settingBits(middle, band) + intAt(BOOSTS, band);
       if (bits >= intAt(LEAST, band) || isReached) {
         isReached = true;
-        sum += min(bits, capOf(band, channels, sizeLog));
+        sum += min(bits, intAt(CAPS, band));
       } else if (bits >= channels << BIT) {
         sum += channels << BIT;
       }
@@ -201,7 +208,7 @@ function chooseSettings(): i32 {
   for (let band = 0; band < bands; band++) {
     const boost = intAt(BOOSTS, band);
     const under = settingBits(lower, band) + (lower > 0 ? boost : 0);
-    const over = (upper >= SETTINGS ? tilted(capOf(band, channels, sizeLog), band) : settingBits(upper, band)) + boost;
+    const over = (upper >= SETTINGS ? tilted(intAt(CAPS, band), band) : settingBits(upper, band)) + boost;
     if (boost > 0) lastBoosted = band;
     setInt(LOWER, band, under);
     setInt(MORE, band, max(0, over - under));
@@ -211,16 +218,19 @@ function chooseSettings(): i32 {
 
 function settingBits(setting: i32, band: i32): i32 {
   const perSample = i32(load<u8>(SETTING_BITS + usize(setting * BANDS + band)));
-  return tilted(((channels * bandWidth(band) * perSample) << sizeLog) >> 2, band);
+  return tilted(((intAt(SAMPLES, band) * perSample) << sizeLog) >> 2, band);
 }
 
 function tilted(bits: i32, band: i32): i32 {
-  if (bits <= 0) return bits;
+  return bits <= 0 ? bits : max(0, bits + intAt(TILTS, band));
+}
+
+function tiltOf(band: i32): i32 {
   const width = bandWidth(band);
   const slope = (trim - 5 - sizeLog) * (bands - band - 1) * (1 << (sizeLog + BIT));
   // One sample is served by its level.
   const alone = width << sizeLog === 1 ? channels << BIT : 0;
-  return max(0, bits + ((channels * width * slope) >> 6) - alone);
+  return ((channels * width * slope) >> 6) - alone;
 }
 
 /** Writes the mixture of both settings that fits to PULSE_BITS. Returns its sum. */
@@ -242,7 +252,7 @@ function mix(share: i32): i32 {
     let bits = intAt(LOWER, band) + ((share * intAt(MORE, band)) >> STEPS_LOG);
     if (bits >= intAt(LEAST, band) || isReached) isReached = true;
     else bits = bits >= channels << BIT ? channels << BIT : 0;
-    bits = min(bits, capOf(band, channels, sizeLog));
+    bits = min(bits, intAt(CAPS, band));
     setInt(PULSE_BITS, band, bits);
     sum += bits;
   }

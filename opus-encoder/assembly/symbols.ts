@@ -1,4 +1,4 @@
-// Probabilities of symbols that have a table of their own: for each value the total behind it, out of a power of two (RFC
+// Probabilities of symbols that are coded with a table: for each value the total behind it, out of a power of two (RFC
 // 6716 section 4.3). AssemblyScript.
 
 /** The spreading of peaks, out of 32. */

@@ -7,12 +7,14 @@ import { decodeFrame } from "./celt/frame.ts";
 import { SHARED_END, TURNS_240, TURNS_480 } from "./celt/memory-map.ts";
 import { finalRange } from "./celt/range-decoder.ts";
 import { chooseSlot, clearSlot } from "./celt/slot.ts";
+import { prepareMeans } from "./celt/synthesis.ts";
 
 /** Call once, before anything else. Returns where the shared memory ends: no slot may begin before. */
 export function start(): usize {
   prepareTables();
   prepareTurns(TURNS_480, 480);
   prepareTurns(TURNS_240, 240);
+  prepareMeans();
   return SHARED_END;
 }
 

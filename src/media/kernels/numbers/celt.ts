@@ -6,7 +6,7 @@ import { INPUT_BYTE, PACKET_BYTE } from "../../../../opus-encoder/src/numbers.ts
 /** The decoded frame: up to 960 floats of each channel. */
 export const AUDIO_BYTE = INPUT_BYTE;
 
-/** The coded frame, without the header of its packet. */
+/** The coded frame, without the header of its packet: up to 1275 bytes, and four behind it. */
 export const FRAME_BYTE = PACKET_BYTE;
 
 /** The states of streams begin here. */

@@ -34,6 +34,10 @@ let band: i32 = 0;
 let sizeLog: i32 = 0;
 let remaining: i32 = 0;
 let spread: i32 = 0;
+/** What the band may be filled from, until it has been sorted; 0: it is used as it is. */
+let unsorted: usize = 0;
+let unsortedLength: i32 = 0;
+let unsortedBlocks: i32 = 0;
 
 export function beginBands(sizeLogOfFrame: i32, spreading: i32): void {
   sizeLog = sizeLogOfFrame;
@@ -85,33 +89,32 @@ export function decodeBand(
     if (fold !== 0) store<f32>(fold, load<f32>(shape));
     return 1;
   }
-  let change = intAt(RESOLUTIONS, band);
+  const change = intAt(RESOLUTIONS, band);
   const joins = max(change, 0);
   const isLong = blocksOfBand === 1;
   let blocks = blocksOfBand;
   let perBlock = length / blocks;
+  unsorted = 0;
   if (source !== 0 && (joins > 0 || (change < 0 && (perBlock & 1) === 0) || blocks > 1)) {
-    memory.copy(FOLD_SOURCE, source, usize(length) << 2);
+    unsorted = source;
+    unsortedLength = length;
+    unsortedBlocks = blocks;
     source = FOLD_SOURCE;
   }
   // Blocks are joined to see frequencies better, …
   for (let join = 0; join < joins; join++) {
-    if (source !== 0) haar(source, length >> join, 1 << join);
     fill = u32(load<u8>(JOINED + usize(fill & 15))) | (u32(load<u8>(JOINED + usize((fill >> 4) & 15))) << 2);
   }
   blocks >>= joins;
   perBlock <<= joins;
   // … or divided to see time better.
   let divisions = 0;
-  while ((perBlock & 1) === 0 && change < 0) {
-    if (source !== 0) haar(source, perBlock, blocks);
+  while ((perBlock & 1) === 0 && divisions < -change) {
     fill |= fill << u32(blocks);
     blocks <<= 1;
     perBlock >>= 1;
     divisions++;
-    change++;
   }
-  if (blocks > 1 && source !== 0) sortBlocks(source, perBlock >> joins, blocks << joins, isLong);
   let mask = decodePart(shape, length, bits, blocks, source, sizeLog, gain, fill);
   if (blocks > 1) mergeBlocks(shape, perBlock >> joins, blocks << joins, isLong);
   for (; divisions > 0; divisions--) {
@@ -126,6 +129,23 @@ export function decodeBand(
   }
   if (fold !== 0) scaleTo(fold, shape, length, Mathf.sqrt(f32(length)));
   return mask & ((1 << u32(blocksOfBand)) - 1);
+}
+
+/** Puts what the band may be filled from in the order of its samples, once something is filled. */
+function sortSource(): void {
+  const change = intAt(RESOLUTIONS, band);
+  const joins = max(change, 0);
+  memory.copy(FOLD_SOURCE, unsorted, usize(unsortedLength) << 2);
+  unsorted = 0;
+  for (let join = 0; join < joins; join++) haar(FOLD_SOURCE, unsortedLength >> join, 1 << join);
+  let blocks = unsortedBlocks >> joins;
+  let perBlock = (unsortedLength / unsortedBlocks) << joins;
+  for (let division = 0; (perBlock & 1) === 0 && division < -change; division++) {
+    haar(FOLD_SOURCE, perBlock, blocks);
+    blocks <<= 1;
+    perBlock >>= 1;
+  }
+  if (blocks > 1) sortBlocks(FOLD_SOURCE, perBlock >> joins, blocks << joins, unsortedBlocks === 1);
 }
 
 /** Reads a shape or a part of one; `halvings` more are possible. */
@@ -163,6 +183,7 @@ function decodePart(
     fillWithNoise(shape, length, gain);
     return all;
   }
+  if (unsorted !== 0) sortSource();
   fillFrom(source, shape, length, gain);
   return filled;
 }

@@ -17,4 +17,6 @@ export const FOLDS: usize = TURNS_240 + 4 * 240;
 export const FOLD_SOURCE: usize = FOLDS + 2 * FOLD_BYTES;
 /** Per band and channel: one bit for each short block that has energy. */
 export const MASKS: usize = FOLD_SOURCE + 4 * 192;
-export const SHARED_END: usize = MASKS + 2 * BANDS_BYTES;
+/** Per band: the level that levels are relative to. */
+export const MEANS: usize = MASKS + 2 * BANDS_BYTES;
+export const SHARED_END: usize = MEANS + BANDS_BYTES;

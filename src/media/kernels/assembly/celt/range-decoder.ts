@@ -2,7 +2,7 @@
 // behind. One frame at a time; beyond its end everything is 0. AssemblyScript, part of the CELT decoder.
 
 import { bitLength } from "../../../../../opus-encoder/assembly/approximations.ts";
-import { eighthsOf, RANGE_BOTTOM, RANGE_TOP } from "../../../../../opus-encoder/assembly/range-size.ts";
+import { eighthsOf, RANGE_TOP } from "../../../../../opus-encoder/assembly/range-size.ts";
 import { FRAME_ADDRESS } from "./memory-map.ts";
 
 let range: u32 = 0;
@@ -10,7 +10,7 @@ let range: u32 = 0;
 let unit: u32 = 0;
 /** How far the code is below the top of the range. */
 let below: u32 = 0;
-/** The last byte read, of which one bit is still to be used. */
+/** The last bit of the last byte read, which is still to be used. */
 let held: u32 = 0;
 let front: usize = 0;
 let back: usize = 0;
@@ -21,15 +21,17 @@ let raw: u32 = 0;
 let rawBits: i32 = 0;
 
 export function beginFrame(sizeBytes: i32): void {
-  front = FRAME_ADDRESS;
+  front = FRAME_ADDRESS + 1;
   end = FRAME_ADDRESS + usize(sizeBytes);
+  store<u32>(end, 0);
   back = end;
   raw = 0;
   rawBits = 0;
   bitsTotal = 9;
   range = 128;
-  held = readFront();
-  below = range - 1 - (held >> 1);
+  const first: u32 = load<u8>(FRAME_ADDRESS);
+  held = first & 1;
+  below = range - 1 - (first >> 1);
   normalise();
 }
 
@@ -137,16 +139,16 @@ function decodeEven(total: u32): u32 {
   return value;
 }
 
+/** Takes in as many bytes as the range has lost: the code is one bit behind them. */
 function normalise(): void {
-  while (range <= RANGE_BOTTOM) {
-    const before = held;
-    held = readFront();
-    below = ((below << 8) + (255 & ~(((before << 8) | held) >> 1))) & (RANGE_TOP - 1);
-    range <<= 8;
-    bitsTotal += 8;
-  }
-}
-
-function readFront(): u32 {
-  return front < end ? load<u8>(front++) : 0;
+  const bytes = (clz(range - 1) - 1) >> 3;
+  if (bytes === 0) return;
+  const bits = bytes << 3;
+  const next = bswap(load<u32>(min(front, end)));
+  const code = ((held << 31) | (next >> 1)) >> (32 - bits);
+  below = ((below << bits) | (~code & ((1 << bits) - 1))) & (RANGE_TOP - 1);
+  held = (next >> (32 - bits)) & 1;
+  front += bytes;
+  range <<= bits;
+  bitsTotal += i32(bits);
 }

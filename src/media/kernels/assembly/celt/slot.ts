@@ -24,7 +24,7 @@ export const OLD_TAPS: i32 = 5;
 // Floats, by their index.
 export const GAIN: i32 = 6;
 export const OLD_GAIN: i32 = 7;
-/** Of each channel. */
+/** The last sample of each channel. */
 export const EMPHASIS: i32 = 8;
 
 const NUMBERS_BYTES: usize = 64;

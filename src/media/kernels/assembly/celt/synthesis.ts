@@ -2,9 +2,11 @@
 // inverse transform, whose blocks overlap. AssemblyScript, part of the CELT decoder.
 
 import { reversed, transformLanes, transformLong } from "../../../../../opus-encoder/assembly/cosine-transform.ts";
-import { edge, meanLevel } from "../../../../../opus-encoder/assembly/format.ts";
-import { floatAt } from "../../../../../opus-encoder/assembly/lists.ts";
+import { BANDS, edge, meanLevel } from "../../../../../opus-encoder/assembly/format.ts";
+import { floatAt, setFloat } from "../../../../../opus-encoder/assembly/lists.ts";
 import {
+  AMPLITUDES,
+  BANDS_BYTES,
   CHANNEL_BYTES,
   LONG_TURNS,
   SHAPES,
@@ -14,8 +16,8 @@ import {
   WINDOW,
 } from "../../../../../opus-encoder/assembly/memory-map.ts";
 import { transpose } from "../lanes.ts";
-import { TURNS_240, TURNS_480 } from "./memory-map.ts";
-import { powerOf2 } from "./power.ts";
+import { MEANS, TURNS_240, TURNS_480 } from "./memory-map.ts";
+import { powersOf2 } from "./power.ts";
 import { scaleTo } from "./shapes.ts";
 import { levels, signal } from "./slot.ts";
 
@@ -27,6 +29,11 @@ const BLOCK_BYTES: usize = 4 * 120;
 const HALF_BYTES: usize = 4 * 60;
 /** In SPARE, behind the input of up to 240 vectors. */
 const TRANSFORMED: usize = SPARE + VECTOR_BYTES * 240;
+
+/** Call once, at the start. */
+export function prepareMeans(): void {
+  for (let band = 0; band < BANDS; band++) setFloat(MEANS, band, meanLevel(band));
+}
 
 /** Writes the signal of `outputs` channels from `channels` coded ones. */
 export function synthesize(channels: i32, outputs: i32, sizeLog: i32, bands: i32, isShort: bool, isSilent: bool): void {
@@ -44,14 +51,23 @@ export function synthesize(channels: i32, outputs: i32, sizeLog: i32, bands: i32
 
 function writeSpectrum(channel: i32, sizeLog: i32, bands: i32): void {
   const offset = usize(channel) * CHANNEL_BYTES;
+  writeAmplitudes(levels(channel));
   for (let band = 0; band < bands; band++) {
     const start = edge(band) << sizeLog;
     const at = offset + (usize(start) << 2);
-    const amplitude = powerOf2(min(LEVEL_MAX, floatAt(levels(channel), band) + meanLevel(band)));
-    scaleTo(SPECTRUM + at, SHAPES + at, (edge(band + 1) << sizeLog) - start, amplitude);
+    scaleTo(SPECTRUM + at, SHAPES + at, (edge(band + 1) << sizeLog) - start, floatAt(AMPLITUDES, band));
   }
   const end = usize(bands > 0 ? edge(bands) << sizeLog : 0) << 2;
   memory.fill(SPECTRUM + offset + end, 0, (BLOCK_BYTES << usize(sizeLog)) - end);
+}
+
+/** Writes AMPLITUDES of all bands of a channel. */
+function writeAmplitudes(list: usize): void {
+  const most = f32x4.splat(LEVEL_MAX);
+  for (let at: usize = 0; at < BANDS_BYTES; at += VECTOR_BYTES) {
+    const level = f32x4.add(v128.load(list + at), v128.load(MEANS + at));
+    v128.store(AMPLITUDES + at, powersOf2(f32x4.min(most, level)));
+  }
 }
 
 /** Two coded channels become one. */

@@ -10,7 +10,7 @@ import { scale } from "./shapes.ts";
  * has pulses.
  */
 export function decodeVector(shape: usize, length: i32, pulses: i32, blocks: i32, spread: i32, gain: f32): u32 {
-  const energy = writePulses(shape, length, pulses, decodeNumber(vectorCount(length, pulses)));
+  writePulses(shape, length, pulses, decodeNumber(vectorCount(length, pulses)));
   const mask = blocks > 1 ? blocksWithPulses(shape, length / blocks, blocks) : 1;
   scale(shape, length, gain / Mathf.sqrt(f32(energy)));
   restorePeaks(shape, length, blocks, pulses, spread);
@@ -21,10 +21,11 @@ export function decodeVector(shape: usize, length: i32, pulses: i32, blocks: i32
 let rest: u32 = 0;
 /** Bytes from the start of a row of counts to that of the pulses left. */
 let left: usize = 0;
+/** The sum of the squares of the samples. */
 let energy: i32 = 0;
 
-/** Writes the vector that has this number among those of its length (2 or more) and pulses. Returns the sum of its squares. */
-function writePulses(shape: usize, length: i32, pulses: i32, number: u32): i32 {
+/** Writes the vector that has this number among those of its length (2 or more) and pulses. */
+function writePulses(shape: usize, length: i32, pulses: i32, number: u32): void {
   const row = countRow(length, pulses);
   const lastTwo = shape + (usize(length - 2) << 2);
   rest = number;
@@ -33,13 +34,13 @@ function writePulses(shape: usize, length: i32, pulses: i32, number: u32): i32 {
   if (2 * pulses < length) writeSparse(shape, lastTwo, row, countRowBytes(pulses));
   else writeDense(shape, lastTwo, row, countRowBytes(pulses));
   writeLastTwo(lastTwo);
-  return energy;
 }
 
 /** Where most samples are 0. */
 function writeSparse(shape: usize, end: usize, row: usize, rowBytes: usize): void {
   let number = rest;
   let at = left;
+  let squares = 0;
   for (; shape < end; shape += 4) {
     let below = load<u32>(row + at);
     const positive = load<u32>(row + at, 4);
@@ -47,67 +48,72 @@ function writeSparse(shape: usize, end: usize, row: usize, rowBytes: usize): voi
       number -= below;
       store<f32>(shape, 0);
     } else {
-      const isNegative = i32(number >= positive);
-      number -= positive & u32(-isNegative);
+      const isNegative = number >= positive;
+      number = select<u32>(number - positive, number, isNegative);
       const before = at;
       do {
         at -= 4;
         below = load<u32>(row + at);
       } while (below > number);
       number -= below;
-      put(shape, i32(before - at) >> 2, isNegative);
+      const size = i32(before - at) >> 2;
+      squares += size * size;
+      put(shape, size, isNegative);
     }
     row -= rowBytes;
   }
   rest = number;
   left = at;
+  energy = squares;
 }
 
 /** Where most samples have pulses: four sizes are compared at once, and neither they nor signs branch. */
 function writeDense(shape: usize, end: usize, row: usize, rowBytes: usize): void {
   let number = rest;
   let at = left;
+  let squares = 0;
   for (; shape < end; shape += 4) {
     const positive = load<u32>(row + at, 4);
-    const isNegative = i32(number >= positive);
-    number -= positive & u32(-isNegative);
+    const isNegative = number >= positive;
+    number = select<u32>(number - positive, number, isNegative);
     const before = at;
     let above = sizesAbove(row + at, number);
     while (above === 4) {
       at -= 16;
       above = sizesAbove(row + at, number);
     }
-    at -= usize(above) << 2;
+    at -= above << 2;
     number -= load<u32>(row + at);
-    put(shape, i32(before - at) >> 2, isNegative);
+    const size = i32(before - at) >> 2;
+    squares += size * size;
+    put(shape, size, isNegative);
     row -= rowBytes;
   }
   rest = number;
   left = at;
+  energy = squares;
 }
 
-/** How many of the four counts that end at this address are above the number, from the last on: the first of a row is 0. */
-function sizesAbove(address: usize, number: u32): i32 {
-  const first = i32(load<u32>(address) > number);
-  const second = first & i32(load<u32>(address - 4) > number);
-  const third = second & i32(load<u32>(address - 8) > number);
-  return first + second + third + (third & i32(load<u32>(address - 12) > number));
+/** How many of the four counts that end at this address are above the number. */
+function sizesAbove(address: usize, number: u32): usize {
+  const last = usize(load<u32>(address) > number) + usize(load<u32>(address - 4) > number);
+  return last + (usize(load<u32>(address - 8) > number) + usize(load<u32>(address - 12) > number));
 }
 
 function writeLastTwo(shape: usize): void {
   const pulses = i32(left >> 2);
   const positive = u32(2 * pulses + 1);
-  const isNegative = i32(rest >= positive);
-  rest -= positive & u32(-isNegative);
-  const last = i32((rest + 1) >> 1);
-  put(shape, pulses - last, isNegative);
-  put(shape + 4, last, last > 0 ? i32(rest) - (2 * last - 1) : 0);
+  const isNegative = rest >= positive;
+  const number = select<u32>(rest - positive, rest, isNegative);
+  const last = i32((number + 1) >> 1);
+  const size = pulses - last;
+  energy += size * size + last * last;
+  put(shape, size, isNegative);
+  put(shape + 4, last, last > 0 && i32(number) === 2 * last);
 }
 
-/** `isNegative` is 0 or 1. */
-function put(shape: usize, size: i32, isNegative: i32): void {
-  energy += size * size;
-  store<f32>(shape, f32((size ^ -isNegative) + isNegative));
+function put(shape: usize, size: i32, isNegative: bool): void {
+  store<f32>(shape, f32(select<i32>(-size, size, isNegative)));
 }
 
 function blocksWithPulses(shape: usize, perBlock: i32, blocks: i32): u32 {
