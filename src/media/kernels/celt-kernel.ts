@@ -14,7 +14,7 @@ interface CeltExports {
 }
 
 /** The longest frame: 20 ms. */
-export const CELT_SAMPLES_MAX = 960;
+const CELT_SAMPLES_MAX = 960;
 /** A slot, as part of the memory that 32 streams share: 0.7 MB. */
 export const CELT_STREAM_BYTES = 22_000;
 const SLOTS = 32;

@@ -9,7 +9,7 @@ import { SLOT_BYTES } from "../../numbers/celt.ts";
 /** The level of silence, in binary logarithms from the mean. */
 export const SILENT_LEVEL: f32 = -28;
 /** Audio of the past that the pitch filter uses, in samples. */
-export const PAST_SAMPLES: i32 = 1024;
+const PAST_SAMPLES: i32 = 1024;
 
 // Whole numbers, by their index.
 export const CHANNELS: i32 = 0;
