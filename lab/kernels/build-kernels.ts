@@ -12,10 +12,13 @@ const ROOT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", i
 export const ASSEMBLY = new URL("src/media/kernels/assembly/", ROOT);
 const ENCODER = new URL("opus-encoder/", ROOT);
 export const ENCODER_FILE = new URL("dist/opus-encoder.wasm", ENCODER);
+/** Loops that have tables of constants: the CELT decoder shares them with the encoder. */
+const WITH_TABLES: ReadonlySet<KernelName> = new Set(["celt"]);
 /** The sources: of the loops, the numbers they share with the plain loops, the audio format, the encoder … */
 const SOURCE_FOLDERS = [
   ASSEMBLY,
   new URL("aac/", ASSEMBLY),
+  new URL("celt/", ASSEMBLY),
   new URL("layer3/", ASSEMBLY),
   new URL("src/media/kernels/numbers/", ROOT),
   new URL("src/media/format/", ROOT),
@@ -50,8 +53,7 @@ export async function buildKernels(build: Build = {}): Promise<void> {
   const sourceHash = await hashSources();
   await mkdir(folder, { recursive: true });
   for (const name of names) {
-    const binary = await compile(new URL(`${name}.ts`, ASSEMBLY));
-    await replaceFile(new URL(kernelFileName(name), folder), binary);
+    await replaceFile(new URL(kernelFileName(name), folder), await compileLoop(name, compile));
   }
   await removeOldLoops(folder, names.map(kernelFileName));
   await mkdir(new URL(".", encoderFile), { recursive: true });
@@ -66,6 +68,11 @@ export async function refreshKernels(build: Build = {}): Promise<void> {
   const isComplete = [encoderFile, ...files].every((file) => existsSync(file));
   if (isComplete && (await readFile(new URL(BUILT_FROM, folder), "utf8")) === (await hashSources())) return;
   await buildKernels(build);
+}
+
+export async function compileLoop(name: KernelName, compile: Compile = compileWithCompiler): Promise<Uint8Array> {
+  const source = new URL(`${name}.ts`, ASSEMBLY);
+  return WITH_TABLES.has(name) ? compile(source, { dataEndByte: TABLES_END_BYTE }) : compile(source);
 }
 
 /** The Opus encoder, compiled as the loops are, but with its own tables. */

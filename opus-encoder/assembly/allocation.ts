@@ -1,14 +1,13 @@
-// How the bits of a frame are shared among the bands (RFC 6716 section 4.3.3): the decoder computes the same, bit for
-// bit, from the coded boosts and tilt. Three things are decided and coded here: which bands at the top get no pulses,
-// from where on stereo is intensity only, and whether both channels are coded separately. All in eighths of bits.
-// AssemblyScript.
+// How the bits of a frame are shared among the bands (RFC 6716 section 4.3.3), from the coded boosts and tilt: the same,
+// bit for bit, in encoder and decoder. Three decisions are left to its caller, who codes them: which bands at the top get
+// no pulses, from where on stereo is intensity only, and whether both channels are coded separately. All in eighths of
+// bits. AssemblyScript.
 
 import { capOf } from "./band-caps.ts";
 import { shareBands } from "./band-shares.ts";
-import { BANDS, BIT, bandWidth, edge, SHORT_BLOCKS_LOG } from "./format.ts";
+import { BANDS, BIT, bandWidth, edge } from "./format.ts";
 import { intAt, setInt } from "./lists.ts";
 import { BAND_SPARE, BANDS_BYTES, BOOSTS, PULSE_BITS } from "./memory-map.ts";
-import { encodeBit, encodeNumber } from "./range-encoder.ts";
 
 /** In 32nds of a bit per sample: eleven settings from nothing to plenty, for 21 bands. */
 const SETTINGS: i32 = 11;
@@ -35,9 +34,26 @@ const ONE_BIT: i32 = 1 << BIT;
 const LOWER: usize = BAND_SPARE;
 const MORE: usize = LOWER + BANDS_BYTES;
 const LEAST: usize = MORE + BANDS_BYTES;
+// Per band: the most it can use, its samples, and how many more bits than a setting's it gets.
+const CAPS: usize = LEAST + BANDS_BYTES;
+const SAMPLES: usize = CAPS + BANDS_BYTES;
+const TILTS: usize = SAMPLES + BANDS_BYTES;
 
-// The decisions.
+// The frame: its channels, the binary logarithm of its length in short blocks, its bands, and how its bits are tilted.
+let channels: i32 = 0;
+let sizeLog: i32 = 0;
+let bands: i32 = 0;
+let trim: i32 = 0;
+// The state of the allocation.
+let total: i32 = 0;
+let spent: i32 = 0;
+let skipBit: i32 = 0;
+let intensityBits: i32 = 0;
+let dualBits: i32 = 0;
+let lowestSkippable: i32 = 0;
 let codedBands: i32 = 0;
+/** Of the band at the top, if it gets pulses. */
+let topBits: i32 = 0;
 let intensityBand: i32 = 0;
 let isDual: bool = false;
 let balance: i32 = 0;
@@ -61,18 +77,30 @@ export function balanceNow(): i32 {
   return balance;
 }
 
-/**
- * Shares `bits` out to PULSE_BITS, FINE_BITS and FINE_PRIORITY. `trim` is the tilt (5: none); `intensity` and `dual`
- * are the requested values, `codedBefore` the bands that had pulses in the frame before.
- */
-export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, dual: bool, codedBefore: i32): void {
-  let total = max(0, bits);
-  const skipBit = total >= ONE_BIT ? ONE_BIT : 0;
+/** Bits that the band at the top gets if it is not skipped. */
+export function topBandBits(): i32 {
+  return topBits;
+}
+
+/** Begins to share `bits` among the lowest `bandsOfFrame` bands; `tilt` is 5 for none. */
+export function beginAllocation(
+  channelsOfFrame: i32,
+  sizeLogOfFrame: i32,
+  bandsOfFrame: i32,
+  bits: i32,
+  tilt: i32,
+): void {
+  channels = channelsOfFrame;
+  sizeLog = sizeLogOfFrame;
+  bands = bandsOfFrame;
+  trim = tilt;
+  total = max(0, bits);
+  skipBit = total >= ONE_BIT ? ONE_BIT : 0;
   total -= skipBit;
-  let intensityBits = 0;
-  let dualBits = 0;
+  intensityBits = 0;
+  dualBits = 0;
   if (channels === 2) {
-    const naming = i32(load<u8>(NAMING_BITS + usize(BANDS)));
+    const naming = i32(load<u8>(NAMING_BITS + usize(bands)));
     if (naming <= total) {
       intensityBits = naming;
       total -= naming;
@@ -80,80 +108,93 @@ export function allocate(channels: i32, bits: i32, trim: i32, intensity: i32, du
       total -= dualBits;
     }
   }
-  for (let band = 0; band < BANDS; band++) {
-    setInt(LEAST, band, max(channels << BIT, (((3 * bandWidth(band)) << SHORT_BLOCKS_LOG) << BIT) >> 4));
+  for (let band = 0; band < bands; band++) {
+    setInt(LEAST, band, max(channels << BIT, (((3 * bandWidth(band)) << sizeLog) << BIT) >> 4));
+    setInt(CAPS, band, capOf(band, channels, sizeLog));
+    setInt(SAMPLES, band, channels * bandWidth(band));
+    setInt(TILTS, band, tiltOf(band));
   }
-  const firstSkippable = chooseSettings(channels, total, trim);
-  let spent = mixSettings(channels, total);
+  lowestSkippable = chooseSettings();
+  spent = mixSettings();
+  codedBands = bands;
+}
 
-  // From the top down: bands are dropped, or one bit says that no more are.
-  codedBands = BANDS;
-  for (;;) {
+/**
+ * From the top down, skips the bands that get too few bits. Returns the first band of which one coded bit has to say
+ * whether it is kept, which ends this, or skipped (`skipBand`); -1 when no such bit is left to code.
+ */
+export function bandToDecide(): i32 {
+  while (codedBands - 1 > lowestSkippable) {
     const band = codedBands - 1;
-    if (band <= firstSkippable) {
-      // The bit that would have ended this is not needed.
-      total += skipBit;
-      break;
-    }
     const left = total - spent;
     const all = edge(codedBands);
     const each = left / all;
     const width = bandWidth(band);
     const rest = max(left - all * each - edge(band), 0);
-    let bandBits = intAt(PULSE_BITS, band) + each * width + rest;
-    if (bandBits >= max(intAt(LEAST, band), (channels << BIT) + ONE_BIT)) {
-      const isRetained = isWorthCoding(band, bandBits, width, codedBefore);
-      encodeBit(isRetained, 1);
-      if (isRetained) break;
-      spent += ONE_BIT;
-      bandBits -= ONE_BIT;
-    }
-    spent -= intAt(PULSE_BITS, band) + intensityBits;
-    if (intensityBits > 0) intensityBits = i32(load<u8>(NAMING_BITS + usize(band)));
-    spent += intensityBits;
-    // At least a bit of fine energy, if there is one.
-    const retained = bandBits >= channels << BIT ? channels << BIT : 0;
-    spent += retained;
-    setInt(PULSE_BITS, band, retained);
-    codedBands--;
+    topBits = intAt(PULSE_BITS, band) + each * width + rest;
+    if (topBits >= max(intAt(LEAST, band), (channels << BIT) + ONE_BIT)) return band;
+    dropTopBand();
   }
+  // The bit that would have ended this is not needed.
+  total += skipBit;
+  return -1;
+}
 
-  intensityBand = 0;
-  if (intensityBits > 0) {
-    intensityBand = min(intensity, codedBands);
-    encodeNumber(u32(intensityBand), u32(codedBands + 1));
-  }
-  if (intensityBand === 0) {
+/** The band to decide is skipped, which takes one bit. */
+export function skipBand(): void {
+  spent += ONE_BIT;
+  topBits -= ONE_BIT;
+  dropTopBand();
+}
+
+function dropTopBand(): void {
+  const band = codedBands - 1;
+  spent -= intAt(PULSE_BITS, band) + intensityBits;
+  if (intensityBits > 0) intensityBits = i32(load<u8>(NAMING_BITS + usize(band)));
+  spent += intensityBits;
+  // At least a bit of fine energy, if there is one.
+  const retained = topBits >= channels << BIT ? channels << BIT : 0;
+  spent += retained;
+  setInt(PULSE_BITS, band, retained);
+  codedBands--;
+}
+
+/** True: the first band with intensity stereo is coded, as a number from 0 to the coded bands. */
+export function namesIntensity(): bool {
+  return intensityBits > 0;
+}
+
+/** Sets the first band with intensity stereo, or 0. Returns true if it is coded whether both channels are separate. */
+export function setIntensity(band: i32): bool {
+  intensityBand = band;
+  if (band === 0) {
     total += dualBits;
     dualBits = 0;
   }
-  isDual = dual && dualBits > 0;
-  if (dualBits > 0) encodeBit(isDual, 1);
-
-  spread(total - spent);
-  balance = shareBands(channels, codedBands, intensityBand, isDual);
+  return dualBits > 0;
 }
 
-/** A free choice of the encoder: with some inertia, so that bands do not come and go. */
-function isWorthCoding(band: i32, bits: i32, width: i32, codedBefore: i32): bool {
-  if (band + 1 <= 2) return true;
-  const depth = band + 1 > 17 ? (band < codedBefore ? 4 : 6) : 0;
-  return bits > (((depth * width) << SHORT_BLOCKS_LOG) << BIT) >> 4;
+/** Shares all bits out to PULSE_BITS, FINE_BITS and FINE_PRIORITY. */
+export function finishAllocation(dual: bool): void {
+  isDual = dual;
+  spread(total - spent);
+  const withAngle = channels === 2 && !isDual ? intensityBand : 0;
+  balance = shareBands(channels, sizeLog, bands, codedBands, withAngle);
 }
 
 /** The two settings between which the bits lie, to LOWER and MORE. Returns the last band that was boosted. */
-function chooseSettings(channels: i32, total: i32, trim: i32): i32 {
+function chooseSettings(): i32 {
   let low = 1;
   let high = SETTINGS - 1;
   while (low <= high) {
     const middle = (low + high) >> 1;
     let isReached = false;
     let sum = 0;
-    for (let band = BANDS - 1; band >= 0; band--) {
-      const bits = settingBits(channels, middle, band, trim) + intAt(BOOSTS, band);
+    for (let band = bands - 1; band >= 0; band--) {
+      const bits = settingBits(middle, band) + intAt(BOOSTS, band);
       if (bits >= intAt(LEAST, band) || isReached) {
         isReached = true;
-        sum += min(bits, capOf(band, channels));
+        sum += min(bits, intAt(CAPS, band));
       } else if (bits >= channels << BIT) {
         sum += channels << BIT;
       }
@@ -164,13 +205,10 @@ function chooseSettings(channels: i32, total: i32, trim: i32): i32 {
   const upper = low;
   const lower = low - 1;
   let lastBoosted = 0;
-  for (let band = 0; band < BANDS; band++) {
+  for (let band = 0; band < bands; band++) {
     const boost = intAt(BOOSTS, band);
-    const under = settingBits(channels, lower, band, trim) + (lower > 0 ? boost : 0);
-    const over =
-      (upper >= SETTINGS
-        ? tilted(capOf(band, channels), channels, band, trim)
-        : settingBits(channels, upper, band, trim)) + boost;
+    const under = settingBits(lower, band) + (lower > 0 ? boost : 0);
+    const over = (upper >= SETTINGS ? tilted(intAt(CAPS, band), band) : settingBits(upper, band)) + boost;
     if (boost > 0) lastBoosted = band;
     setInt(LOWER, band, under);
     setInt(MORE, band, max(0, over - under));
@@ -178,43 +216,43 @@ function chooseSettings(channels: i32, total: i32, trim: i32): i32 {
   return lastBoosted;
 }
 
-function settingBits(channels: i32, setting: i32, band: i32, trim: i32): i32 {
+function settingBits(setting: i32, band: i32): i32 {
   const perSample = i32(load<u8>(SETTING_BITS + usize(setting * BANDS + band)));
-  return tilted(((channels * bandWidth(band) * perSample) << SHORT_BLOCKS_LOG) >> 2, channels, band, trim);
+  return tilted(((intAt(SAMPLES, band) * perSample) << sizeLog) >> 2, band);
 }
 
-function tilted(bits: i32, channels: i32, band: i32, trim: i32): i32 {
-  if (bits <= 0) return bits;
-  const tilt =
-    (channels *
-      bandWidth(band) *
-      (trim - 5 - SHORT_BLOCKS_LOG) *
-      (BANDS - band - 1) *
-      (1 << (SHORT_BLOCKS_LOG + BIT))) >>
-    6;
-  return max(0, bits + tilt);
+function tilted(bits: i32, band: i32): i32 {
+  return bits <= 0 ? bits : max(0, bits + intAt(TILTS, band));
+}
+
+function tiltOf(band: i32): i32 {
+  const width = bandWidth(band);
+  const slope = (trim - 5 - sizeLog) * (bands - band - 1) * (1 << (sizeLog + BIT));
+  // One sample is served by its level.
+  const alone = width << sizeLog === 1 ? channels << BIT : 0;
+  return ((channels * width * slope) >> 6) - alone;
 }
 
 /** Writes the mixture of both settings that fits to PULSE_BITS. Returns its sum. */
-function mixSettings(channels: i32, total: i32): i32 {
+function mixSettings(): i32 {
   let low = 0;
   let high = 1 << STEPS_LOG;
   for (let step = 0; step < STEPS_LOG; step++) {
     const middle = (low + high) >> 1;
-    if (mix(channels, middle) > total) high = middle;
+    if (mix(middle) > total) high = middle;
     else low = middle;
   }
-  return mix(channels, low);
+  return mix(low);
 }
 
-function mix(channels: i32, share: i32): i32 {
+function mix(share: i32): i32 {
   let sum = 0;
   let isReached = false;
-  for (let band = BANDS - 1; band >= 0; band--) {
+  for (let band = bands - 1; band >= 0; band--) {
     let bits = intAt(LOWER, band) + ((share * intAt(MORE, band)) >> STEPS_LOG);
     if (bits >= intAt(LEAST, band) || isReached) isReached = true;
     else bits = bits >= channels << BIT ? channels << BIT : 0;
-    bits = min(bits, capOf(band, channels));
+    bits = min(bits, intAt(CAPS, band));
     setInt(PULSE_BITS, band, bits);
     sum += bits;
   }

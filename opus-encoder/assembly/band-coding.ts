@@ -8,7 +8,8 @@ import { intAt } from "./lists.ts";
 import { RESOLUTIONS } from "./memory-map.ts";
 import { choiceFor, costOf, costTable, largestCost, pulsesOf } from "./pulse-counts.ts";
 import { codeShape } from "./pulse-search.ts";
-import { codeSplit, QUARTER, splitAngle, splitBits, splitCosine, splitDelta, splitSine } from "./split-coding.ts";
+import { QUARTER } from "./split-angles.ts";
+import { codeSplit, splitAngle, splitBits, splitCosine, splitDelta, splitSine } from "./split-coding.ts";
 
 /** Bits that one half left unused beyond this go to the other. */
 export const SPARED_MIN: i32 = 3 << BIT;

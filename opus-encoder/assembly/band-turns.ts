@@ -8,10 +8,14 @@ import { REORDER } from "./memory-map.ts";
 const HALF_ROOT: f32 = 0.70710677;
 const QUARTER_TURN: f32 = 1.5707964;
 
-/** Sums and differences of samples `stride` apart: `length` * `stride` floats in all, a multiple of 8. */
+/** Sums and differences of samples `stride` (1, 2, 4 or 8) apart: `length` * `stride` floats in all. Its own inverse. */
 export function haar(shape: usize, length: i32, stride: i32): void {
   const step = usize(stride) << 2;
   const end = shape + ((usize(length) * usize(stride)) << 2);
+  if (stride < 4 && ((length * stride) & 7) !== 0) {
+    haarOfFew(shape, step, end);
+    return;
+  }
   const factor = f32x4.splat(HALF_ROOT);
   if (stride >= 4) {
     for (let at = shape; at < end; at += 2 * step) {
@@ -46,6 +50,18 @@ export function haar(shape: usize, length: i32, stride: i32): void {
   }
 }
 
+/** One sample at a time, for lengths that are no multiple of 8. */
+function haarOfFew(shape: usize, step: usize, end: usize): void {
+  for (let at = shape; at < end; at += 2 * step) {
+    for (let address = at; address < at + step; address += 4) {
+      const a = HALF_ROOT * load<f32>(address);
+      const b = HALF_ROOT * load<f32>(address + step);
+      store<f32>(address, a + b);
+      store<f32>(address + step, a - b);
+    }
+  }
+}
+
 /** The order of blocks that were made from one long one: 2, 4, 8 or 16 of them. */
 const ORDERS = memory.data<u8>([
   1, 0, 3, 0, 2, 1, 7, 0, 4, 3, 6, 1, 5, 2, 15, 0, 8, 7, 12, 3, 11, 4, 14, 1, 9, 6, 13, 2, 10, 5,
@@ -53,9 +69,8 @@ const ORDERS = memory.data<u8>([
 
 /** Converts interleaved samples of all blocks to one block after the other. */
 export function sortBlocks(shape: usize, perBlock: i32, blocks: i32, isOfLongBlock: bool): void {
-  const order = ORDERS + usize(blocks - 2);
   for (let block = 0; block < blocks; block++) {
-    const to = (isOfLongBlock ? i32(load<u8>(order + usize(block))) : block) * perBlock;
+    const to = orderOf(block, blocks, isOfLongBlock) * perBlock;
     for (let index = 0; index < perBlock; index++) {
       setFloat(REORDER, to + index, floatAt(shape, index * blocks + block));
     }
@@ -63,24 +78,61 @@ export function sortBlocks(shape: usize, perBlock: i32, blocks: i32, isOfLongBlo
   memory.copy(shape, REORDER, usize(perBlock * blocks) << 2);
 }
 
+/** The inverse of `sortBlocks`. */
+export function mergeBlocks(shape: usize, perBlock: i32, blocks: i32, isOfLongBlock: bool): void {
+  for (let block = 0; block < blocks; block++) {
+    const from = orderOf(block, blocks, isOfLongBlock) * perBlock;
+    for (let index = 0; index < perBlock; index++) {
+      setFloat(REORDER, index * blocks + block, floatAt(shape, from + index));
+    }
+  }
+  memory.copy(shape, REORDER, usize(perBlock * blocks) << 2);
+}
+
+function orderOf(block: i32, blocks: i32, isOfLongBlock: bool): i32 {
+  return isOfLongBlock ? i32(load<u8>(ORDERS + usize(blocks - 2 + block))) : block;
+}
+
+// The rotations of a shape.
+let cosine: f32 = 0;
+let sine: f32 = 0;
+/** How far apart the second pairs are; 0: there are none. */
+let stride: i32 = 0;
+
 /** Spreads peaks of a shape that is coded with few pulses; `spread` is 1 (little) to 3 (much), or 0. */
 export function spreadPeaks(shape: usize, length: i32, blocks: i32, pulses: i32, spread: i32): void {
   if (2 * pulses >= length || spread === 0) return;
+  chooseRotations(length, blocks, pulses, spread);
+  const perBlock = length / blocks;
+  const end = shape + (usize(length) << 2);
+  for (let at = shape; at < end; at += usize(perBlock) << 2) {
+    rotate(at, perBlock, 1, cosine, -sine);
+    if (stride > 0) rotate(at, perBlock, stride, sine, -cosine);
+  }
+}
+
+/** The inverse of `spreadPeaks`. */
+export function restorePeaks(shape: usize, length: i32, blocks: i32, pulses: i32, spread: i32): void {
+  if (2 * pulses >= length || spread === 0) return;
+  chooseRotations(length, blocks, pulses, spread);
+  const perBlock = length / blocks;
+  const end = shape + (usize(length) << 2);
+  for (let at = shape; at < end; at += usize(perBlock) << 2) {
+    if (stride > 0) rotate(at, perBlock, stride, sine, cosine);
+    rotate(at, perBlock, 1, cosine, sine);
+  }
+}
+
+function chooseRotations(length: i32, blocks: i32, pulses: i32, spread: i32): void {
   const factor = spread === 1 ? 15 : spread === 2 ? 10 : 5;
   const gain = f32(length) / f32(length + factor * pulses);
   const angle: f32 = QUARTER_TURN * 0.5 * gain * gain;
-  const cosine = smallCosine(angle);
-  const sine = smallSine(angle);
-  let stride = 0;
+  cosine = smallCosine(angle);
+  sine = smallSine(angle);
+  stride = 0;
   if (length >= 8 * blocks) {
     stride = 1;
     while ((stride * stride + stride) * blocks + (blocks >> 2) < length) stride++;
-  }
-  const perBlock = length / blocks;
-  for (let block = 0; block < blocks; block++) {
-    const address = shape + ((usize(block) * usize(perBlock)) << 2);
-    rotate(address, perBlock, 1, cosine, -sine);
-    if (stride > 0) rotate(address, perBlock, stride, sine, -cosine);
   }
 }
 
@@ -90,21 +142,53 @@ function rotate(shape: usize, length: i32, stride: i32, cosine: f32, sine: f32):
   else rotateFar(shape, length, stride, cosine, sine);
 }
 
-/** The result of one rotation is at once rotated with the next sample. */
+/**
+ * The result of one rotation is at once rotated with the next sample. Of four such steps, what each adds to the next ones
+ * is summed within a vector, and then what the step before them adds.
+ */
 function rotateNeighbours(shape: usize, length: i32, cosine: f32, sine: f32): void {
   const last = shape + (usize(length - 1) << 2);
+  const zero = f32x4.splat(0);
+  const cosines = f32x4.splat(cosine);
+  const sines = f32x4.splat(sine);
+  const square = sine * sine;
+  const squares = f32x4.splat(square);
   let address = shape;
   let carried = load<f32>(address);
-  while (address < last) {
+  const powers = f32x4(sine, square, square * sine, square * square);
+  for (; address + 16 <= last; address += 16) {
+    const next = v128.load(address, 4);
+    const turned = f32x4.mul(cosines, next);
+    const pairs = f32x4.add(turned, f32x4.mul(sines, f32x4.shuffle(turned, zero, 4, 0, 1, 2)));
+    const sums = f32x4.add(pairs, f32x4.mul(squares, f32x4.shuffle(pairs, zero, 4, 4, 0, 1)));
+    const before = f32x4.splat(carried);
+    const steps = f32x4.add(sums, f32x4.mul(before, powers));
+    const earlier = f32x4.shuffle(steps, before, 4, 0, 1, 2);
+    v128.store(address, f32x4.sub(f32x4.mul(cosines, earlier), f32x4.mul(sines, next)));
+    carried = f32x4.extract_lane(steps, 3);
+  }
+  for (; address < last; address += 4) {
     const next = load<f32>(address, 4);
     store<f32>(address, cosine * carried - sine * next);
     carried = cosine * next + sine * carried;
-    address += 4;
   }
   store<f32>(address, carried);
   if (length < 3) return;
   address -= 4;
   carried = load<f32>(address);
+  const cube = -square * sine;
+  const downwards = f32x4(square * square, cube, square, -sine);
+  for (; address >= shape + 16; address -= 16) {
+    const next = v128.load(address - 16);
+    const turned = f32x4.mul(cosines, next);
+    const pairs = f32x4.sub(turned, f32x4.mul(sines, f32x4.shuffle(turned, zero, 1, 2, 3, 4)));
+    const sums = f32x4.add(pairs, f32x4.mul(squares, f32x4.shuffle(pairs, zero, 2, 3, 4, 4)));
+    const before = f32x4.splat(carried);
+    const steps = f32x4.add(sums, f32x4.mul(before, downwards));
+    const earlier = f32x4.shuffle(steps, before, 1, 2, 3, 4);
+    v128.store(address - 12, f32x4.add(f32x4.mul(cosines, earlier), f32x4.mul(sines, next)));
+    carried = f32x4.extract_lane(steps, 0);
+  }
   while (address > shape) {
     address -= 4;
     const before = load<f32>(address);

@@ -3,7 +3,7 @@
 // AssemblyScript.
 
 import { exp2 } from "./approximations.ts";
-import { capOf } from "./band-caps.ts";
+import { boostStep, capOf } from "./band-caps.ts";
 import { BANDS, BIT, bandWidth, meanLevel, SHORT_BLOCKS_LOG, widthLog } from "./format.ts";
 import { floatAt, intAt, setFloat, setInt } from "./lists.ts";
 import {
@@ -63,7 +63,7 @@ export function chooseBoosts(channels: i32, bytes: i32, isShort: bool, isVariabl
   for (let band = 0; band < BANDS; band++) {
     const above = min<f32>(floatAt(ENVELOPE, band) + floatAt(LEAKS, band), 4);
     const width = channels * (bandWidth(band) << SHORT_BLOCKS_LOG);
-    const quantum = quantumOf(width);
+    const quantum = boostStep(width);
     const steps = i32((above * f32(width) * 8) / f32(quantum));
     if (isLimited && boostTotal + steps * quantum > limit) {
       setInt(BOOSTS, band, (limit - boostTotal) / quantum);
@@ -81,8 +81,8 @@ export function codeBoosts(channels: i32, bitsMax: i32): i32 {
   let rarity = 6;
   let total = 0;
   for (let band = 0; band < BANDS; band++) {
-    const quantum = quantumOf(channels * (bandWidth(band) << SHORT_BLOCKS_LOG));
-    const cap = capOf(band, channels);
+    const quantum = boostStep(channels * (bandWidth(band) << SHORT_BLOCKS_LOG));
+    const cap = capOf(band, channels, SHORT_BLOCKS_LOG);
     const steps = intAt(BOOSTS, band);
     let bitRarity = rarity;
     let boost = 0;
@@ -100,11 +100,6 @@ export function codeBoosts(channels: i32, bitsMax: i32): i32 {
     setInt(BOOSTS, band, boost);
   }
   return total;
-}
-
-/** A boost's step: six bits, but no more than one and no less than an eighth of one per sample. */
-function quantumOf(width: i32): i32 {
-  return min(width << BIT, max(6 << BIT, width));
 }
 
 function measureDepth(channels: i32): void {

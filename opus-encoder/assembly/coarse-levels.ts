@@ -1,33 +1,24 @@
 // Coding of the bands' levels in steps of 6 dB (RFC 6716 section 4.3.2.1), each as the difference from a prediction by
 // the band below and, unless the frame must be independent, by the frame before. AssemblyScript.
 
-import { BANDS } from "./format.ts";
+import { BANDS, SHORT_BLOCKS_LOG } from "./format.ts";
+import {
+  BEFORE_MIN,
+  DECAY_BITS,
+  fromBefore,
+  fromBelow,
+  LEVEL_BITS,
+  LEVEL_TOTAL,
+  levelProbabilities,
+  nextChance,
+  secondChance,
+  ZERO_BITS,
+} from "./level-model.ts";
 import { floatAt, setFloat } from "./lists.ts";
 import { BANDS_BYTES, LEVEL_ERRORS, LEVELS, LEVELS_BEFORE } from "./memory-map.ts";
 import { encodeBit, encodeOf, encodeOfPower, restore, save, tell, tellEighths } from "./range-encoder.ts";
 import { oldLevels, SILENT_LEVEL } from "./slot.ts";
-
-/** How much of the frame before, and of the band below, is expected to remain. */
-const FROM_BEFORE: f32 = 16384.0 / 32768.0;
-const FROM_BELOW: f32 = 1 - 6554.0 / 32768.0;
-const FROM_BELOW_ALONE: f32 = 1 - 4915.0 / 32768.0;
-/** Levels below this count as this when the next frame's are predicted from them. */
-const BEFORE_MIN: f32 = -9;
-
-/**
- * Per band: how likely no difference is (in 256ths), and how fast others get rarer, predicted from the frame before.
- */
-const PROBABILITIES = memory.data<u8>([
-  42, 121, 96, 66, 108, 43, 111, 40, 117, 44, 123, 32, 120, 36, 119, 33, 127, 33, 134, 34, 139, 21, 147, 23, 152, 20,
-  158, 25, 154, 26, 166, 21, 173, 16, 184, 13, 184, 10, 150, 13, 139, 15,
-]);
-/** The same numbers for independent frames. */
-const PROBABILITIES_ALONE = memory.data<u8>([
-  22, 178, 63, 114, 74, 82, 84, 83, 92, 82, 103, 62, 96, 72, 96, 67, 101, 73, 107, 72, 113, 55, 118, 52, 125, 52, 118,
-  52, 117, 55, 135, 49, 137, 39, 157, 32, 145, 29, 97, 33, 77, 40,
-]);
-/** Probabilities of 0, -1 and 1 when there are hardly any bits left. */
-const FEW_BITS = memory.data<u8>([2, 1, 0]);
+import { FEW_STEPS_BITS, FEW_STEPS_PROBABILITIES } from "./symbols.ts";
 
 let bandBelow0: f32 = 0;
 let bandBelow1: f32 = 0;
@@ -77,7 +68,7 @@ function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, isIndep
   const level = floatAt(LEVELS + usize(channel) * BANDS_BYTES, band);
   const old = floatAt(oldLevels(channel), band);
   const below = channel === 0 ? bandBelow0 : bandBelow1;
-  const expected: f32 = below + (isIndependent ? 0 : FROM_BEFORE * max(old, BEFORE_MIN));
+  const expected: f32 = below + fromBefore(SHORT_BLOCKS_LOG, isIndependent) * max(old, BEFORE_MIN);
   const difference = level - expected;
   const target = softened(i32(Mathf.floor(difference + 0.5)), level, max(old, SILENT_LEVEL) - decreaseMax);
   const steps = codeSteps(
@@ -88,7 +79,7 @@ function codeLevel(channels: i32, channel: i32, band: i32, bitsMax: i32, isIndep
   );
   setFloat(LEVEL_ERRORS + usize(channel) * BANDS_BYTES, band, difference - f32(steps));
   setFloat(oldLevels(channel), band, expected + f32(steps));
-  const risen: f32 = below + f32(steps) * (isIndependent ? FROM_BELOW_ALONE : FROM_BELOW);
+  const risen: f32 = below + f32(steps) * fromBelow(SHORT_BLOCKS_LOG, isIndependent);
   if (channel === 0) bandBelow0 = risen;
   else bandBelow1 = risen;
   return abs(target - steps);
@@ -110,10 +101,10 @@ function affordable(steps: i32, band: i32, bitsLeft: i32): i32 {
 /** Returns the steps that were actually coded. */
 function codeSteps(steps: i32, band: i32, bitsMax: i32, isIndependent: bool): i32 {
   const bits = bitsMax - tell();
-  if (bits >= 15) return codeLaplace(steps, (isIndependent ? PROBABILITIES_ALONE : PROBABILITIES) + (usize(band) << 1));
+  if (bits >= 15) return codeLaplace(steps, levelProbabilities(SHORT_BLOCKS_LOG, isIndependent, band));
   if (bits >= 2) {
     const step = max(-1, min(1, steps));
-    encodeOf(step < 0 ? 1 : 2 * step, FEW_BITS, 2);
+    encodeOf(step < 0 ? 1 : 2 * step, FEW_STEPS_PROBABILITIES, FEW_STEPS_BITS);
     return step;
   }
   if (bits >= 1) {
@@ -125,33 +116,33 @@ function codeSteps(steps: i32, band: i32, bitsMax: i32, isIndependent: bool): i3
 
 /** A number with a Laplace-like distribution, out of 32768; all values rarer than 1 count as 1. */
 function codeLaplace(value: i32, probabilities: usize): i32 {
-  const zero: u32 = u32(load<u8>(probabilities)) << 7;
-  const decay: u32 = u32(load<u8>(probabilities, 1)) << 6;
+  const zero: u32 = u32(load<u8>(probabilities)) << ZERO_BITS;
+  const decay: u32 = u32(load<u8>(probabilities, 1)) << DECAY_BITS;
   if (value === 0) {
-    encodeOfPower(0, zero, 15);
+    encodeOfPower(0, zero, LEVEL_BITS);
     return 0;
   }
   const isNegative = value < 0;
   const size = abs(value);
   let from = zero;
-  let chance: u32 = ((32768 - 32 - zero) * (16384 - decay)) >> 15;
+  let chance: u32 = secondChance(zero, decay);
   let reached: i32 = 1;
   while (chance > 0 && reached < size) {
     from += 2 * chance + 2;
-    chance = (2 * chance * decay) >> 15;
+    chance = nextChance(chance, decay);
     reached++;
   }
   if (chance > 0) {
     if (!isNegative) from += chance + 1;
-    encodeOfPower(from, from + chance + 1, 15);
+    encodeOfPower(from, from + chance + 1, LEVEL_BITS);
     return value;
   }
   // As far out as both signs still fit.
   const sign = isNegative ? 1 : 0;
-  const remainder = (i32(32768 - from) + sign) >> 1;
+  const remainder = (i32(LEVEL_TOTAL - from) + sign) >> 1;
   const further = min(size - reached, remainder - 1);
   from += u32(2 * further + 1 - sign);
-  encodeOfPower(from, min<u32>(from + 1, 32768), 15);
+  encodeOfPower(from, min<u32>(from + 1, LEVEL_TOTAL), LEVEL_BITS);
   return isNegative ? -(reached + further) : reached + further;
 }
 

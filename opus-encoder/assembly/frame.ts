@@ -1,15 +1,16 @@
 // One frame, step by step, in the order of the packet's fields (RFC 6716 section 4.3, table 56). AssemblyScript.
 
 import { codeBands } from "./all-bands.ts";
-import { allocate, balanceNow, codedBandsNow, intensityBandNow, isDualNow } from "./allocation.ts";
+import { balanceNow, codedBandsNow, intensityBandNow, isDualNow } from "./allocation.ts";
 import { measureBands, shapeBands } from "./band-levels.ts";
+import { allocate } from "./band-skipping.ts";
 import { boostsTotal, chooseBoosts, codeBoosts, depthOfFrame } from "./boosts.ts";
 import { chooseIntensity, chooseSpread, chooseTilt, isDualBetter } from "./choices.ts";
 import { codeCoarseLevels } from "./coarse-levels.ts";
-import { toSpectra } from "./cosine-transform.ts";
 import { codeFineLevels, codeLeftOverBits } from "./fine-levels.ts";
 import { BANDS, BIT } from "./format.ts";
 import { takeInput } from "./input.ts";
+import { toSpectra } from "./lapped-transform.ts";
 import { measureLeaks } from "./leaks.ts";
 import { floatAt, setFloat, setInt } from "./lists.ts";
 import { BANDS_BYTES, LEVELS, LONG_LEVELS, PACKET_ADDRESS, RESOLUTIONS, SPECTRUM } from "./memory-map.ts";
@@ -38,14 +39,18 @@ import {
   setRetainedFloat,
   TRANSIENTS_IN_A_ROW,
 } from "./slot.ts";
+import {
+  SPREAD_BITS,
+  SPREAD_PROBABILITIES,
+  TILT_BITS,
+  TILT_PROBABILITIES,
+  USUAL_SPREAD,
+  USUAL_TILT,
+} from "./symbols.ts";
 import { findTransient, hasIncreased, transientChannel, transientStrength } from "./transients.ts";
 
 /** CELT, full band, 20 ms, one frame; the bit of stereo is to be added. RFC 6716 section 3.1. */
 const HEADER: i32 = 0xf8;
-const SPREAD_PROBABILITIES = memory.data<u8>([25, 23, 2, 0]);
-const TILT_PROBABILITIES = memory.data<u8>([126, 124, 119, 109, 87, 41, 19, 9, 4, 2, 0]);
-const USUAL_SPREAD: i32 = 2;
-const USUAL_TILT: i32 = 5;
 /** Size of a silent frame when the size may vary. */
 const SILENT_BYTES: i32 = 2;
 /** A frame whose levels all rise counts as this much of a transient. */
@@ -184,14 +189,14 @@ function codeSpread(channels: i32, bits: i32, bytes: i32): i32 {
   if (tell() + 4 > bits) return USUAL_SPREAD;
   const spread = isShort || bytes < 10 * channels ? USUAL_SPREAD : chooseSpread(channels, isPitchFiltered());
   setRetained(SPREAD, spread);
-  encodeOf(spread, SPREAD_PROBABILITIES, 5);
+  encodeOf(spread, SPREAD_PROBABILITIES, SPREAD_BITS);
   return spread;
 }
 
 function codeTilt(channels: i32, bits: i32, boosts: i32, bitsPerSecond: i32): i32 {
   if (tellEighths() + (6 << BIT) > (bits << BIT) - boosts) return USUAL_TILT;
   const tilt = chooseTilt(channels, bitsPerSecond, strength);
-  encodeOf(tilt, TILT_PROBABILITIES, 7);
+  encodeOf(tilt, TILT_PROBABILITIES, TILT_BITS);
   return tilt;
 }
 

@@ -31,15 +31,16 @@ export const LANE_TURNS: usize = ROOTS + 2 * F32_BYTES * SHORT_SAMPLES;
 /** Rotations before and after the long transform: 480 cosines, 480 sines; and the short one: 60 and 60. */
 export const LONG_TURNS: usize = LANE_TURNS + 2 * VECTOR_BYTES * SHORT_SAMPLES;
 export const SHORT_TURNS: usize = LONG_TURNS + FRAME_BYTES;
-/** Numbers of pulse vectors, see pulse-counts.ts. */
+/** Numbers of pulse vectors, see pulse-counts.ts. Rows begin behind three zeros, so that four can be read from any. */
+export const COUNT_PADDING: usize = 3;
 export const COUNT_COLUMNS: usize = 178;
 export const COUNT_ROWS: usize = 15;
 export const COUNTS: usize = SHORT_TURNS + F32_BYTES * SHORT_SAMPLES;
 /** Numbers of vectors with few pulses, by length. */
-export const FEW_COUNT_COLUMNS: usize = 16;
-export const FEW_COUNTS: usize = COUNTS + F32_BYTES * COUNT_COLUMNS * COUNT_ROWS;
+export const FEW_COUNT_COLUMNS: usize = 15;
+export const FEW_COUNTS: usize = COUNTS + F32_BYTES * (COUNT_PADDING + COUNT_COLUMNS) * COUNT_ROWS;
 /** Costs of pulses, one table of 41 bytes for each of 5 splits and 21 bands, on 48 bytes. */
-export const COSTS: usize = FEW_COUNTS + F32_BYTES * FEW_COUNT_COLUMNS * COUNT_COLUMNS;
+export const COSTS: usize = (FEW_COUNTS + F32_BYTES * (COUNT_PADDING + FEW_COUNT_COLUMNS) * COUNT_COLUMNS + 15) & ~15;
 export const COST_TABLE_BYTES: usize = 48;
 const COSTS_BYTES: usize = COST_TABLE_BYTES * 21 * 5;
 

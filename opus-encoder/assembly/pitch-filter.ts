@@ -4,8 +4,8 @@
 import { F32_BYTES, FRAME_SAMPLES, PERIOD_MIN, VECTOR_BYTES } from "../src/numbers.ts";
 import { bitLength } from "./approximations.ts";
 import { measureBands } from "./band-levels.ts";
-import { toSpectra } from "./cosine-transform.ts";
 import { BANDS, OVERLAP_SAMPLES, PITCH_PAST_SAMPLES } from "./format.ts";
+import { toSpectra } from "./lapped-transform.ts";
 import { floatAt } from "./lists.ts";
 import {
   BANDS_BYTES,
@@ -21,6 +21,7 @@ import {
   WINDOW,
 } from "./memory-map.ts";
 import { findPeriod, periodLikeness } from "./pitch-search.ts";
+import { GAIN_STEP, repeated } from "./pitch-taps.ts";
 import { encodeBit, encodeNumber, encodeOf, encodeRaw } from "./range-encoder.ts";
 import {
   IS_UNLIKE,
@@ -34,22 +35,16 @@ import {
   setRetainedFloat,
   TAPS_CHOICE,
 } from "./slot.ts";
+import { TAPS_BITS, TAPS_PROBABILITIES } from "./symbols.ts";
 
-/** Step size of coded gains, of which there are eight. */
-const GAIN_STEP: f32 = 0.09375;
 /** Share of the predicted part that is removed. */
 const CAUTION: f32 = 0.7;
-/** Three sets of taps, each the middle one and two to either side. */
-const TAPS = memory.data<f32>([
-  0.30664062, 0.21704102, 0.12963867, 0.46386719, 0.26806641, 0, 0.79980469, 0.10009766, 0,
-]);
 /** Where the old filter and the new one overlap. */
 const SLOPE_BYTES: usize = F32_BYTES * OVERLAP_SAMPLES;
 /** Audio that is less similar to the past than this counts as not periodic. */
 const UNLIKE: f32 = 0.3;
 /** Share of the gain by which bands must become softer, binary logarithms. */
 const WORTH: f32 = 0.35;
-const TAPS_PROBABILITIES = memory.data<u8>([2, 1, 0]);
 /** Less than this is not worth it; more where the period has just changed, less where the filter has long been on. */
 const GAIN_MIN: f32 = 0.2;
 /** A transient this strong ends any period. */
@@ -128,7 +123,7 @@ export function codePitch(): void {
     encodeNumber(u32(octave), 6);
     encodeRaw(u32(period + 1 - (16 << octave)), 4 + octave);
     encodeRaw(u32(gainStep), 3);
-    encodeOf(taps, TAPS_PROBABILITIES, 2);
+    encodeOf(taps, TAPS_PROBABILITIES, TAPS_BITS);
   }
   rememberPitch();
 }
@@ -197,17 +192,6 @@ function filterOut(from: usize, to: usize, end: usize, lag: i32, gain: f32, taps
     from += VECTOR_BYTES;
     to += VECTOR_BYTES;
   }
-}
-
-/** The part of four samples that comes from one period before. */
-function repeated(at: usize, lag: i32, gain: f32, taps: i32): v128 {
-  const list = TAPS + usize(taps) * 12;
-  const address = at - F32_BYTES * usize(lag);
-  const near = f32x4.add(v128.load(address - F32_BYTES), v128.load(address + F32_BYTES));
-  const far = f32x4.add(v128.load(address - 2 * F32_BYTES), v128.load(address + 2 * F32_BYTES));
-  const middle = f32x4.mul(f32x4.splat(gain * load<f32>(list)), v128.load(address));
-  const sides = f32x4.mul(f32x4.splat(gain * load<f32>(list, 4)), near);
-  return f32x4.add(f32x4.add(middle, sides), f32x4.mul(f32x4.splat(gain * load<f32>(list, 8)), far));
 }
 
 /**

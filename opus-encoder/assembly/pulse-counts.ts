@@ -7,6 +7,7 @@ import {
   COST_TABLE_BYTES,
   COSTS,
   COUNT_COLUMNS,
+  COUNT_PADDING,
   COUNT_ROWS,
   COUNTS,
   FEW_COUNT_COLUMNS,
@@ -38,14 +39,15 @@ export function prepareCounts(): void {
 
 /**
  * The address of how many vectors of `length` and some sum begin with more than 0, plus half of those that begin with
- * 0: a list by the sum, for vectors of `pulses` in all. The rows of two consecutive lengths are `countRowBytes` apart.
+ * 0: a list by the sum, for vectors of `pulses` in all, behind three zeros. The rows of two consecutive lengths are
+ * `countRowBytes` apart.
  */
 export function countRow(length: i32, pulses: i32): usize {
-  return (pulses < FEW_PULSES ? FEW_COUNTS : COUNTS) + usize(length) * countRowBytes(pulses);
+  return (pulses < FEW_PULSES ? FEW_COUNTS : COUNTS) + 4 * COUNT_PADDING + usize(length) * countRowBytes(pulses);
 }
 
 export function countRowBytes(pulses: i32): usize {
-  return 4 * (pulses < FEW_PULSES ? FEW_COUNT_COLUMNS : COUNT_COLUMNS);
+  return 4 * (COUNT_PADDING + (pulses < FEW_PULSES ? FEW_COUNT_COLUMNS : COUNT_COLUMNS));
 }
 
 /** The number of vectors of `length` with this many pulses. */
@@ -67,15 +69,20 @@ export function largestCost(table: usize): i32 {
 /** The entry closest to this number of eighths of bits. */
 export function choiceFor(table: usize, bits: i32): i32 {
   const aim = bits - 1;
-  let low: i32 = 0;
-  let high: i32 = load<u8>(table);
-  for (let step = 0; step < 6; step++) {
-    const middle = (low + high + 1) >> 1;
-    if (i32(load<u8>(table + usize(middle))) >= aim) high = middle;
-    else low = middle;
-  }
+  const last: i32 = load<u8>(table);
+  const low = aim > 0 ? min(last, entriesBelow(table, min(aim, 256))) : 0;
+  const high = min(last, low + 1);
   const below = low === 0 ? -1 : i32(load<u8>(table + usize(low)));
   return aim - below <= i32(load<u8>(table + usize(high))) - aim ? low : high;
+}
+
+/** How many bytes behind the first of a table of costs are less than this, of 1 to 256. */
+function entriesBelow(table: usize, cost: i32): i32 {
+  const most = i8x16.splat(i8(cost - 1));
+  const first = i8x16.bitmask(i8x16.le_u(v128.load(table), most)) & ~1;
+  const second = i8x16.bitmask(i8x16.le_u(v128.load(table, 16), most));
+  const third = i8x16.bitmask(i8x16.le_u(v128.load(table, 32), most));
+  return popcnt(first) + popcnt(second | (third << 16));
 }
 
 /** Eighths of bits. */
@@ -90,12 +97,12 @@ export function pulsesOf(choice: i32): i32 {
 
 /** Address by length and pulses, for few pulses in vectors of any length. */
 function fewAddress(length: i32, pulses: i32): usize {
-  return FEW_COUNTS + 4 * (usize(length) * FEW_COUNT_COLUMNS + usize(pulses));
+  return FEW_COUNTS + 4 * (usize(length) * (COUNT_PADDING + FEW_COUNT_COLUMNS) + COUNT_PADDING + usize(pulses));
 }
 
 /** Address by length and pulses, for vectors short enough for any number of pulses; see `known`. */
 function countAddress(row: i32, column: i32): usize {
-  return COUNTS + 4 * (usize(row) * COUNT_COLUMNS + usize(column));
+  return COUNTS + 4 * (usize(row) * (COUNT_PADDING + COUNT_COLUMNS) + COUNT_PADDING + usize(column));
 }
 
 function countFrom(row: i32, column: i32): u64 {
@@ -115,6 +122,7 @@ function limited(count: u64): u64 {
 function prepareCosts(split: i32, band: i32): void {
   const table = costTable(split, band);
   const length = (bandWidth(band) << split) >> 1;
+  memory.fill(table, 255, COST_TABLE_BYTES);
   let choice: i32 = 0;
   while (length > 1 && choice < CHOICES_MAX) {
     const pulses = pulsesOf(choice + 1);

@@ -4,9 +4,8 @@
 import { PACKET_BYTES_MAX } from "../src/numbers.ts";
 import { bitLength } from "./approximations.ts";
 import { ATTEMPT_BYTES, ATTEMPT_RAW, PACKET_ADDRESS, RAW_BYTES, RAW_CAPACITY } from "./memory-map.ts";
+import { eighthsOf, RANGE_BOTTOM, RANGE_TOP } from "./range-size.ts";
 
-const RANGE_TOP: u32 = 0x80000000;
-const RANGE_BOTTOM: u32 = 0x00800000;
 /** Behind the packet's header. */
 const START: usize = PACKET_ADDRESS + 1;
 const FRONT_BYTES_MAX: i32 = PACKET_BYTES_MAX - 1;
@@ -47,9 +46,6 @@ let backupBitsTotal: i32 = 0;
 let backupRawWindow: u32 = 0;
 let backupRawWindowBits: i32 = 0;
 let backupRawBytes: i32 = 0;
-
-/** Where eighths of a bit end, within the leading 16 bits of the range. */
-const EIGHTHS = memory.data<u32>([35733, 38967, 42495, 46340, 50535, 55109, 60097, 65535]);
 
 export function beginPacket(): void {
   range = RANGE_TOP;
@@ -142,11 +138,7 @@ export function tell(): i32 {
 
 /** Eighths of bits so far, rounded up. */
 export function tellEighths(): i32 {
-  const length = bitLength(range);
-  const leading = range >> u32(length - 16);
-  let part = (leading >> 12) - 8;
-  part += u32(leading > load<u32>(EIGHTHS + (part << 2)));
-  return (bitsTotal << 3) - ((length << 3) + i32(part));
+  return (bitsTotal << 3) - eighthsOf(range);
 }
 
 /** A symbol that has the part from `from` to `to` of `total`. */

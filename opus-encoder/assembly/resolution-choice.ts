@@ -7,7 +7,7 @@ import { haar } from "./band-turns.ts";
 import { BANDS, bandByte, bandWidth, SHORT_BLOCKS_LOG } from "./format.ts";
 import { intAt, setInt, sumOfLanes } from "./lists.ts";
 import { BAND_SPARE, BANDS_BYTES, CHANNEL_BYTES, IMPORTANCE, RESOLUTIONS, SHAPES, SPARE } from "./memory-map.ts";
-import { changeFor } from "./resolutions.ts";
+import { changeFor } from "./resolution-changes.ts";
 
 // Per band: twice the best change, and where the two paths came from.
 const PREFERENCES: usize = BAND_SPARE;
@@ -46,8 +46,8 @@ function costOfPath(isShort: bool, pair: i32, switchCost: i32): i32 {
     }
     const weight = intAt(IMPORTANCE, band);
     const preference = intAt(PREFERENCES, band);
-    off += weight * abs(preference - 2 * changeFor(isShort, pair, 0));
-    on += weight * abs(preference - 2 * changeFor(isShort, pair, 1));
+    off += weight * abs(preference - 2 * changeFor(SHORT_BLOCKS_LOG, isShort, pair, 0));
+    on += weight * abs(preference - 2 * changeFor(SHORT_BLOCKS_LOG, isShort, pair, 1));
   }
   return on < off ? 2 * on + 1 : 2 * off;
 }

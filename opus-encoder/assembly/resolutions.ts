@@ -1,17 +1,11 @@
 // Coding of each band's resolution of time and frequency (RFC 6716 section 4.3.1), which is chosen in
 // resolution-choice.ts. AssemblyScript.
 
-import { BANDS } from "./format.ts";
+import { BANDS, SHORT_BLOCKS_LOG } from "./format.ts";
 import { intAt, setInt } from "./lists.ts";
 import { RESOLUTIONS } from "./memory-map.ts";
 import { encodeBit, tell } from "./range-encoder.ts";
-
-/** Changes of resolution: by short blocks, by the frame's choice of a pair, by the band's flag. */
-const CHANGES = memory.data<i8>([0, -2, 0, -3, 3, 0, 1, -1]);
-
-export function changeFor(isShort: bool, pair: i32, flag: i32): i32 {
-  return load<i8>(CHANGES + usize((isShort ? 4 : 0) + 2 * pair + flag));
-}
+import { changeFor, isPairNeeded } from "./resolution-changes.ts";
 
 /** Codes the flags in RESOLUTIONS, which become changes of resolution. */
 export function codeResolutions(bitsMax: i32, isShort: bool, pair: i32): void {
@@ -32,11 +26,11 @@ export function codeResolutions(bitsMax: i32, isShort: bool, pair: i32): void {
     rarity = isShort ? 4 : 5;
   }
   let usedEighths = 0;
-  if (isPairSignalled && changeFor(isShort, 0, anyFlag) !== changeFor(isShort, 1, anyFlag)) {
+  if (isPairSignalled && isPairNeeded(SHORT_BLOCKS_LOG, isShort, anyFlag)) {
     encodeBit(pair !== 0, 1);
     usedEighths = pair;
   }
   for (let band = 0; band < BANDS; band++) {
-    setInt(RESOLUTIONS, band, changeFor(isShort, usedEighths, intAt(RESOLUTIONS, band)));
+    setInt(RESOLUTIONS, band, changeFor(SHORT_BLOCKS_LOG, isShort, usedEighths, intAt(RESOLUTIONS, band)));
   }
 }

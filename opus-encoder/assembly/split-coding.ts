@@ -1,20 +1,16 @@
 // The angle between two halves of a shape, or between middle and side of two channels (RFC 6716 section 4.3.4.4): its
 // resolution, its coding, and what it means for the bits of both. AssemblyScript.
 
-import { exactCosine, exactLogTangent, exactProduct, quarterTurns } from "./approximations.ts";
+import { exactCosine, quarterTurns } from "./approximations.ts";
 import { BIT, SHORT_BLOCKS_LOG, widthLog } from "./format.ts";
 import { dot, floatAt, sumOfLanes } from "./lists.ts";
 import { AMPLITUDES, BANDS_BYTES } from "./memory-map.ts";
 import { encodeBit, encodeNumber, encodeRange, tellEighths } from "./range-encoder.ts";
+import { ANGLE_OFFSET, angleSteps, deltaOf, QUARTER } from "./split-angles.ts";
 
-/** Unit of angles: a quarter turn has this many. */
-export const QUARTER: i32 = 16384;
-const ANGLE_OFFSET: i32 = 4;
 const HALF_ROOT: f32 = 0.70710677;
 /** A band softer than this has no shape. */
 const AMPLITUDE_MIN: f32 = 1e-10;
-/** Eighths of a binary logarithm, as powers. */
-const POWERS = memory.data<u16>([16384, 17866, 19483, 21247, 23170, 25267, 27554, 30048]);
 
 let angle: i32 = 0;
 let bitsUsed: i32 = 0;
@@ -61,7 +57,7 @@ export function codeSplit(
 ): void {
   const usedEighths = tellEighths();
   const pulseCap = widthLog(band) + (halvings << BIT);
-  const steps = resolution(2 * length - 1, bits, (pulseCap >> 1) - ANGLE_OFFSET, pulseCap);
+  const steps = angleSteps(2 * length - 1, bits, (pulseCap >> 1) - ANGLE_OFFSET, pulseCap);
   angle = 0;
   if (steps > 1) {
     const sizes = angleBetween(energyOf(second, length), energyOf(first, length));
@@ -79,7 +75,7 @@ export function codeSplit(
 export function measureStereo(left: usize, right: usize, length: i32, bits: i32, band: i32, isIntensity: bool): i32 {
   fillSilentSide(left, right, length, band);
   const pulseCap = widthLog(band) + (SHORT_BLOCKS_LOG << BIT);
-  stereoSteps = isIntensity ? 1 : resolution(2 * length - 1, bits, (pulseCap >> 1) - ANGLE_OFFSET, pulseCap);
+  stereoSteps = isIntensity ? 1 : angleSteps(2 * length - 1, bits, (pulseCap >> 1) - ANGLE_OFFSET, pulseCap);
   stereoTurns = stereoAngle(left, right, length);
   return stereoSteps;
 }
@@ -121,23 +117,6 @@ export function sideParts(band: i32): f32 {
   const left = floatAt(AMPLITUDES, band);
   const right = floatAt(AMPLITUDES + BANDS_BYTES, band);
   return (HALF_ROOT * (left + right)) / (1e-15 + Mathf.sqrt(left * left + right * right));
-}
-
-/** The number of steps that divide a quarter turn; 1 is none. */
-function resolution(degrees: i32, bits: i32, offset: i32, pulseCap: i32): i32 {
-  const fair = (bits + degrees * offset) / degrees;
-  const limited = min(8 << BIT, min(bits - pulseCap - (4 << BIT), fair));
-  if (limited < (1 << BIT) >> 1) return 1;
-  const power = i32(load<u16>(POWERS + (usize(limited & 7) << 1))) >> (14 - (limited >> BIT));
-  return ((power + 1) >> 1) << 1;
-}
-
-function deltaOf(angle: i32, length: i32): i32 {
-  if (angle === 0) return -QUARTER;
-  if (angle === QUARTER) return QUARTER;
-  const first = exactCosine(angle);
-  const second = exactCosine(QUARTER - angle);
-  return exactProduct((length - 1) << 7, exactLogTangent(second, first));
 }
 
 /** An angle that leaves one half without pulses would fill it with noise: then it gets none of the energy either. */

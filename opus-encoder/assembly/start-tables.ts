@@ -46,7 +46,7 @@ function prepareLaneTurns(): void {
 }
 
 /** Half as many angles as the transform has samples: cosines, then sines. */
-function prepareTurns(table: usize, length: i32): void {
+export function prepareTurns(table: usize, length: i32): void {
   const count = length >> 1;
   for (let index = 0; index < count; index++) {
     const angle = (TURN * (f64(index) + 0.125)) / f64(2 * length);

@@ -6,10 +6,10 @@ import { alignmentNow, bitsRemaining, clearAlignment, codeBand, SPARED_MIN, spen
 import { bandByte, bandWidth, SHORT_BLOCKS_LOG } from "./format.ts";
 import { CHANNEL_BYTES, SHAPES, SPARE } from "./memory-map.ts";
 import { keepAttempt, restoreAttempt, restoreFrom, saveAll } from "./range-encoder.ts";
+import { QUARTER } from "./split-angles.ts";
 import {
   codeStereoAngle,
   measureStereo,
-  QUARTER,
   sideParts,
   splitAngle,
   splitBits,

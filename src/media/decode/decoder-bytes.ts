@@ -3,13 +3,15 @@
 // streams. Audio thread.
 
 import type { AudioCodec, AudioStream } from "../format/packet.ts";
+import { CELT_STREAM_BYTES } from "../kernels/celt-kernel.ts";
 import { OPUS_DECODER_BYTES } from "../opus/libopus.ts";
+import { PAST_PACKETS_BYTES } from "./past-packets.ts";
 
 const KILOBYTE = 1024;
 
 const DECODER_BYTES: Record<AudioCodec, number> = {
-  /** Up to eight decoders with their audio. */
-  opus: 8 * (OPUS_DECODER_BYTES + 46 * KILOBYTE),
+  /** Up to eight streams, each with our decoder or that of libopus, its last packets and its audio. */
+  opus: 8 * (Math.max(OPUS_DECODER_BYTES, CELT_STREAM_BYTES) + PAST_PACKETS_BYTES + 46 * KILOBYTE),
   /** Of the library, with its tables; layer III takes 20 kB. */
   mp3: 512 * KILOBYTE,
   /** The longest frame allowed, as bytes, integers and floats, twice, and once as doubles. */

@@ -1,18 +1,14 @@
 // Decodes Opus packets to audio at 48 kHz: mono and stereo as coded, and more channels as several streams in one packet
-// (RFC 7845 mapping family 1, and 255 without an order of channels), each with its own libopus decoder. Audio thread.
+// (RFC 7845 mapping family 1, and 255 without an order of channels), each with its own decoder. Audio thread.
 
-import { FRAME_SAMPLES, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
+import { SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { Libopus } from "../opus/libopus.ts";
 import type { OpusHead } from "../opus/opus-head.ts";
-import {
-  buildOpusPacket,
-  OPUS_PACKET_BYTES_MAX,
-  OPUS_PACKET_SAMPLES_MAX,
-  parseOpusPacket,
-} from "../opus/opus-packet.ts";
+import { buildOpusPacket, OPUS_PACKET_SAMPLES_MAX, parseOpusPacket } from "../opus/opus-packet.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
+import { OpusStream } from "./opus-stream.ts";
 import { opusHeadOf } from "./require-playable.ts";
 
 /**
@@ -44,7 +40,7 @@ class OpusDecoder implements Decoder {
     const order = head.family > 1 ? UNDECLARED_ORDERS.get(head.channelCount) : undefined;
     this.#mapping = order?.map((index) => head.mapping[index]!) ?? head.mapping;
     this.#streams = Array.from({ length: head.streamCount }, (_, index) => {
-      return new OpusStream(opus, index < head.coupledCount ? 2 : 1, head.gainQ8);
+      return new OpusStream(opus, { channelCount: index < head.coupledCount ? 2 : 1, gainQ8: head.gainQ8 });
     });
   }
 
@@ -98,71 +94,5 @@ class OpusDecoder implements Decoder {
   #silentChannel(): Float32Array {
     this.#silence ??= new Float32Array(OPUS_PACKET_SAMPLES_MAX);
     return this.#silence;
-  }
-}
-
-/** One libopus decoder and the audio of its last packet. */
-class OpusStream {
-  readonly #opus: Libopus;
-  readonly #channelCount: 1 | 2;
-  readonly #gainQ8: number;
-  #decoder: number;
-  #generation: number;
-  #channels: Float32Array[];
-
-  constructor(opus: Libopus, channelCount: 1 | 2, gainQ8: number) {
-    this.#opus = opus;
-    this.#channelCount = channelCount;
-    this.#gainQ8 = gainQ8;
-    this.#decoder = opus.createDecoder(channelCount, gainQ8);
-    this.#generation = opus.generation;
-    this.#channels = this.#allocate(FRAME_SAMPLES);
-  }
-
-  get channels(): readonly Float32Array[] {
-    return this.#channels;
-  }
-
-  /** Samples decoded into `channels`; 0 or less when the packet is damaged. */
-  decode(packet: Uint8Array): number {
-    if (packet.length === 0 || packet.length > OPUS_PACKET_BYTES_MAX) return 0;
-    // The library was replaced after another player's packet.
-    if (this.#generation !== this.#opus.generation) this.#make();
-    this.#opus.module.HEAPU8.set(packet, this.#opus.packetPointer);
-    const samples = this.#opus.decode(this.#decoder, packet.length);
-    if (samples > 0) this.#takeApart(samples);
-    return samples;
-  }
-
-  /** Takes about 15 µs: libopus must not reset itself, so a new decoder replaces the old one. */
-  reset(): void {
-    this.close();
-    this.#make();
-  }
-
-  close(): void {
-    const isThere = this.#decoder !== 0 && this.#generation === this.#opus.generation;
-    if (isThere) this.#opus.module._oc_destroy_decoder(this.#decoder);
-    this.#decoder = 0;
-  }
-
-  #make(): void {
-    this.#decoder = this.#opus.createDecoder(this.#channelCount, this.#gainQ8);
-    this.#generation = this.#opus.generation;
-  }
-
-  #takeApart(samples: number): void {
-    if ((this.#channels[0]?.length ?? 0) < samples) this.#channels = this.#allocate(OPUS_PACKET_SAMPLES_MAX);
-    const pcm = this.#opus.module.HEAPF32;
-    const start = this.#opus.pcmPointer >> 2;
-    const count = this.#channelCount;
-    for (const [index, channel] of this.#channels.entries()) {
-      for (let sample = 0, from = start + index; sample < samples; sample++, from += count)
-        channel[sample] = pcm[from]!;
-    }
-  }
-
-  #allocate(samples: number): Float32Array[] {
-    return Array.from({ length: this.#channelCount }, () => new Float32Array(samples));
   }
 }

@@ -9,6 +9,7 @@ import { WASM_PAGE_BYTES, type WasmModule } from "../../lib/web-assembly.ts";
 /** Each is a file in assembly/. */
 export const KERNEL_NAMES = [
   "aac",
+  "celt",
   "distortion",
   "equalizer",
   "layer3",

@@ -10,7 +10,7 @@ export const OPUS_PACKET_SAMPLES_MAX = 5760;
 /** 48 frames with their lengths; anything larger is endless padding. */
 export const OPUS_PACKET_BYTES_MAX = 65_536;
 
-interface OpusPacket {
+export interface OpusPacket {
   /** 0 to 31: mode, bandwidth and frame length (RFC 6716 table 2). */
   readonly config: number;
   readonly mode: "silk" | "hybrid" | "celt";

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ASSEMBLY, compileEncoder, ENCODER_FILE } from "../../../../lab/kernels/build-kernels.ts";
-import { compileKernel } from "../../../../lab/kernels/compile-kernel.ts";
+import { ASSEMBLY, compileEncoder, compileLoop, ENCODER_FILE } from "../../../../lab/kernels/build-kernels.ts";
 import { BUILT_KERNELS, KERNEL_NAMES, kernelFileName, WasmKernel } from "../../../../src/media/kernels/wasm-loop.ts";
 
 const NOT_THERE = new URL("not-there/", BUILT_KERNELS);
 
 it.each(KERNEL_NAMES)("the built loop %s matches its source", async (name) => {
   const built = readFileSync(new URL(kernelFileName(name), BUILT_KERNELS));
-  const compiled = await compileKernel(new URL(`${name}.ts`, ASSEMBLY));
+  const compiled = await compileLoop(name);
   expect(built.equals(compiled)).toBe(true);
 });
 
