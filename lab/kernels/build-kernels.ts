@@ -18,6 +18,8 @@ const WITH_TABLES: ReadonlySet<KernelName> = new Set(["celt"]);
 const SOURCE_FOLDERS = [
   ASSEMBLY,
   new URL("aac/", ASSEMBLY),
+  new URL("aac/ps/", ASSEMBLY),
+  new URL("aac/sbr/", ASSEMBLY),
   new URL("celt/", ASSEMBLY),
   new URL("layer3/", ASSEMBLY),
   new URL("src/media/kernels/numbers/", ROOT),
