@@ -1,5 +1,5 @@
-// Decodes AAC-LC and HE-AAC (ISO 14496-3 subpart 4), one packet a call. AssemblyScript; the host writes the tables, packets,
-// elements and slots (../aac-kernel.ts). Whatever a packet holds, only this memory is read and written.
+// Decodes AAC-LC and HE-AAC (ISO 14496-3 subpart 4), one packet a call. AssemblyScript; the host writes the tables,
+// packets, elements and slots (../aac-kernel.ts). Whatever a packet holds, only this memory is read and written.
 
 import {
   CHANNELS_MAX,
