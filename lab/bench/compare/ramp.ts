@@ -1,5 +1,6 @@
 // `--ramp`: finds how many players each node carries before packets are more than a frame late or one in a thousand is
-// missing, and how many that is per core. A node that refuses one does not carry them. The searches of the nodes alternate, so that both see the same machine.
+// missing, and how many that is per core. A node that refuses one does not carry them. The searches of the nodes
+// alternate, so that both see the same machine.
 
 import { CannotPlay } from "../trouble.ts";
 import type { Figures } from "./figures.ts";
