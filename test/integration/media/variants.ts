@@ -140,7 +140,6 @@ const AAC_CHANNELS: readonly SongVariant[] = [
   })),
   { file: "aac-quad.mkv", encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
   { file: "aac-quad.aac", encode: "-c:a aac -b:a 448k", sampleRateHz: 48_000, layout: "quad" },
-  { file: "main.m4a", encode: "-c:a aac -profile:a aac_main -b:a 192k" },
 ];
 
 const MOV: readonly SongVariant[] = [
