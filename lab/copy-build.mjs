@@ -11,7 +11,7 @@ const CHECKOUT = fileURLToPath(new URL("../", import.meta.url));
 /** The last file that the build writes. */
 const BUILT = "dist/node/third-party-notices.txt";
 /** Folders of the sources, and of what is compiled from them. */
-const FOLDERS = ["lab", "opus-encoder/lab", "src", "plugins"];
+const FOLDERS = ["lab", "opus-encoder/lab", "opus-encoder/src", "src", "plugins"];
 const BUILD_TOOLS = /^lab\/(?:bundles|kernels)\//;
 /** Read by lab/media-files/codec-packets.ts. */
 const CODECS = ["aac", "alac", "flac", "mp3", "vorbis"];
