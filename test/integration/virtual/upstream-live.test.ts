@@ -1,6 +1,6 @@
 // Streams: stations that drop and come back, live and encrypted HLS, and what a bot sees of them. In virtual time.
 
-import { randomBytes } from "node:crypto";
+import { createDecipheriv } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import { HANG, plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
@@ -16,7 +16,8 @@ const SEGMENTS = Array.from({ length: 12 }, (_, index) => ({
   bytes: countedSong({ seconds: 1, firstNumber: 50 * index, packetBytes: 400 }),
   seconds: 1,
 }));
-const KEY = randomBytes(16);
+const KEY = Buffer.alloc(16, 1);
+const SEALED = finishedHls(SEGMENTS.slice(0, 4), { key: KEY });
 const live = new LiveHls(SEGMENTS, 5);
 let upstream: UpstreamTestEnvironment;
 let virtual: VirtualTestEnvironment;
@@ -26,9 +27,13 @@ beforeAll(async () => {
   ({ upstream, virtual } = await UpstreamTestEnvironment.startVirtual({
     files: {
       ...inFolder("plain", finishedHls(SEGMENTS.slice(0, 4))),
-      ...inFolder("sealed", finishedHls(SEGMENTS.slice(0, 4), { key: KEY })),
-      ...inFolder("wrong-key", { ...finishedHls(SEGMENTS.slice(0, 4), { key: KEY }), "hls.key": randomBytes(16) }),
-      ...inFolder("short-key", { ...finishedHls(SEGMENTS.slice(0, 4), { key: KEY }), "hls.key": "short" }),
+      ...inFolder("sealed", SEALED),
+      ...inFolder("wrong-key", { ...SEALED, "hls.key": wrongKey({ isPaddingValid: false }) }),
+      ...inFolder("key-of-right-padding", {
+        ...finishedHls(SEGMENTS.slice(0, 1), { key: KEY }),
+        "hls.key": wrongKey({ isPaddingValid: true }),
+      }),
+      ...inFolder("short-key", { ...SEALED, "hls.key": "short" }),
       ...inFolder("gap", finishedHls(SEGMENTS.slice(0, 4))),
       "master.m3u8": "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=64000\nsealed/index.m3u8\n",
       "station.ogg": SEGMENTS[0]?.bytes ?? "",
@@ -46,6 +51,22 @@ function inFolder(
   files: Readonly<Record<string, Uint8Array | string>>,
 ): Record<string, Uint8Array | string> {
   return Object.fromEntries(Object.entries(files).map(([name, content]) => [`${folder}/${name}`, content]));
+}
+
+/** A key that is not KEY, by whether the padding of the first segment looks right with it: so it does in one of 256. */
+function wrongKey({ isPaddingValid }: { readonly isPaddingValid: boolean }): Uint8Array {
+  for (let number = 0; ; number++) {
+    const key = Buffer.alloc(16);
+    key.writeUInt32BE(number);
+    const decipher = createDecipheriv("aes-128-cbc", key, Buffer.alloc(16));
+    decipher.update(Buffer.from(SEALED["0.ogg"] ?? ""));
+    try {
+      decipher.final();
+      if (isPaddingValid) return key;
+    } catch {
+      if (!isPaddingValid) return key;
+    }
+  }
 }
 
 async function loadTrack(path: string): Promise<{ encoded: string; info: Record<string, unknown> }> {
@@ -115,7 +136,7 @@ describe("HLS", () => {
     }),
   );
 
-  it.each(["wrong-key/index.m3u8", "short-key/index.m3u8"])(
+  it.each(["wrong-key/index.m3u8", "key-of-right-padding/index.m3u8", "short-key/index.m3u8"])(
     "%s: an error that names the key",
     narrated(async (path) => {
       const { body } = await upstream.bot.load(upstream.url(path));

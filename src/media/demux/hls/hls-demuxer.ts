@@ -17,7 +17,7 @@ import type { ContainerInfo, Demuxer } from "../demuxer.ts";
 import type { HlsSegment } from "./hls-segment.ts";
 import { CLOCK_WRAP_MS } from "./segment-clock.ts";
 import { PlaylistLostError, type RenewedSegment, SegmentList } from "./segment-list.ts";
-import { type LoadedSegment, SegmentLoader } from "./segment-loader.ts";
+import { type LoadedSegment, SegmentLoader, wrongKeyError } from "./segment-loader.ts";
 
 /** Opens the container of one segment; `media/probe/open-demuxer.ts` in the node. */
 export type OpenSegment = (
@@ -316,7 +316,8 @@ export class HlsDemuxer implements Demuxer {
       this.#current = { segment, demuxer, clockMs, shiftMs: undefined };
     } catch (error) {
       source.close();
-      throw error;
+      const isUnknown = error instanceof NodeError && error.code === "media-unknown-format";
+      throw isUnknown && segment.key !== undefined ? wrongKeyError(error) : error;
     }
   }
 

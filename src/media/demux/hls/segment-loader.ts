@@ -158,11 +158,14 @@ class Decryption implements ByteTransform {
     try {
       return this.#decipher.final();
     } catch (error) {
-      throw new NodeError("media-damaged", "decrypting an HLS segment: the key does not fit, or it is damaged", {
-        cause: error,
-      });
+      throw wrongKeyError(error);
     }
   }
+}
+
+/** A segment that is no media once decrypted; one wrong key in 256 is noticed only by its content, not by the padding. */
+export function wrongKeyError(cause: unknown): NodeError {
+  return new NodeError("media-damaged", "decrypting an HLS segment: the key does not fit, or it is damaged", { cause });
 }
 
 /**
