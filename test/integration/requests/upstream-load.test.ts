@@ -1,9 +1,9 @@
 // The answers of loadtracks for addresses that are broken, hostile or merely odd: an answer in bounded time that says
 // what is wrong, and a node that works afterwards as before.
 
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seededRandom } from "../../../lab/seeded-random.ts";
 import type { LoadView } from "../../../lab/test-environment/bot.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
@@ -11,9 +11,10 @@ import { type ExceptionView, pathsIn, UpstreamTestEnvironment } from "../../supp
 
 const MEDIA = new URL("../../fixtures/media/", import.meta.url);
 const SECRET = "hunter2";
+const random = seededRandom(1);
 
 const FILES = {
-  "random.mp3": randomBytes(20_000),
+  "random.mp3": Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256)),
   "empty.mp3": "",
   "text.txt": "Hello!\n",
   "page.html": "<!DOCTYPE html><html><head><title>Video</title></head><body>no sound here</body></html>",

@@ -1,16 +1,18 @@
 // A track loads and has changed by the time it is played: gone, forbidden, garbage, cut short, another format. The
 // client receives the error events in the right order, and the listener all available audio. In virtual time.
 
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
+import { seededRandom } from "../../../lab/seeded-random.ts";
 import { readMediaFixture } from "../../support/media-fixture.ts";
 import { pathsIn, UpstreamTestEnvironment } from "../../support/upstream-test-environment.ts";
 import { narrating, type VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const SECRET = "hunter2";
+const random = seededRandom(1);
+const GARBAGE = Uint8Array.from({ length: 5000 }, () => Math.floor(random() * 256));
 const SONG = countedSong({ seconds: 2 });
 /** Three of its four pages end before this byte. */
 const THREE_PAGES_BYTES = 8000;
@@ -49,7 +51,7 @@ describe("a track that cannot be played any more", () => {
     ["gone", "common", /^loading http:\/\/[^?]*: nothing there \(HTTP 404\)$/, statusPlan(404)],
     ["forbidden", "suspicious", /^loading .*HTTP 403; the link may have expired or need a login$/, statusPlan(403)],
     ["broken", "suspicious", /^loading .*: the server answered HTTP 500$/, statusPlan(500)],
-    ["garbage", "common", /^unknown file format/, plainPlan(randomBytes(5000), "audio/ogg")],
+    ["garbage", "common", /^unknown file format/, plainPlan(GARBAGE, "audio/ogg")],
     ["empty", "common", /^unknown file format: the file is empty$/, text("")],
     ["a web page", "common", /web page/, text("<html><title>Sorry</title></html>")],
     ["a text", "common", /text file/, text("Too many requests")],
