@@ -62,6 +62,7 @@ export class StopRules {
   }
 
   onFrame(isSilence: boolean, nowMs: number): void {
+    this.#judgeUnspoken(nowMs);
     this.#judgeGap(nowMs);
     this.#judgeUnfinishedStop(nowMs);
     this.#lastFrameMs = nowMs;
@@ -77,10 +78,10 @@ export class StopRules {
     this.#silenceFrames = 0;
     if (this.#speaking !== 0 || this.#unspoken === "reported") return;
     this.#unspoken ??= nowMs;
-    if (nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
   }
 
   onSpeaking(speaking: number, nowMs: number): void {
+    this.#judgeUnspoken(nowMs);
     this.#judgeGap(nowMs);
     this.#judgeUnfinishedStop(nowMs);
     const wasSpeaking = this.#speaking !== 0;
@@ -94,18 +95,19 @@ export class StopRules {
       this.#unspokenStopMs = undefined;
       return;
     }
-    if (typeof this.#unspoken === "number" && nowMs - this.#unspoken > OVERTAKE_MS) this.#reportUnspoken();
     this.#unspoken = undefined;
   }
 
   /** Judges rules that are still open. `isReachable`: the client had a WebSocket on which it could send op 5. */
   settle(nowMs: number, isReachable: boolean): void {
-    if (typeof this.#unspoken === "number") this.#reportUnspoken();
+    this.#judgeUnspoken(Number.POSITIVE_INFINITY);
     if (this.#unfinishedStopMs !== undefined) this.#judgeUnfinishedStop(Number.POSITIVE_INFINITY);
     if (isReachable) this.#judgeGap(nowMs);
   }
 
-  #reportUnspoken(): void {
+  /** With what follows next, be it an op 5 of zero: what is reported much later looks like a fault of then. */
+  #judgeUnspoken(nowMs: number): void {
+    if (typeof this.#unspoken !== "number" || nowMs - this.#unspoken <= OVERTAKE_MS) return;
     this.#unspoken = "reported";
     this.#report("speaking-missing", "audio without a non-zero op 5 before it");
   }

@@ -83,6 +83,17 @@ describe("op 5 and silence", () => {
     expect(never.reported).toEqual(["speaking-missing"]);
   });
 
+  test("short audio without op 5 is reported with what follows, not with the op 5 of later audio", () => {
+    const { rules, reported } = newRules();
+    feed(rules, { count: 10, fromMs: 0 });
+    feed(rules, { count: 5, isSilence: true, fromMs: 200 });
+    rules.onSpeaking(0, 5000);
+    expect(reported).toEqual(["speaking-missing"]);
+    rules.onSpeaking(1, 10_000);
+    rules.settle(10_000, true);
+    expect(reported).toEqual(["speaking-missing"]);
+  });
+
   test("four silence frames at a stop are too few", () => {
     const { rules, reported } = newRules();
     rules.onSpeaking(1, 0);
