@@ -6,18 +6,8 @@ import { log2 } from "./approximations.ts";
 import { BANDS, bandByte, bandWidth, edge, SHORT_BLOCKS_LOG } from "./format.ts";
 import { dot, floatAt, intAt, sumOfLanes } from "./lists.ts";
 import { BANDS_BYTES, CHANNEL_BYTES, LEVELS, SHAPES, SPREAD_WEIGHTS } from "./memory-map.ts";
-import {
-  INTENSITY,
-  retained,
-  retainedFloat,
-  SPREAD,
-  SPREAD_AVERAGE,
-  STEREO_SAVING,
-  setRetained,
-  setRetainedFloat,
-  TAPS_AVERAGE,
-  TAPS_CHOICE,
-} from "./slot.ts";
+import { retained, retainedFloat, setRetained, setRetainedFloat } from "./retained.ts";
+import { INTENSITY, SPREAD, SPREAD_AVERAGE, STEREO_SAVING, TAPS_AVERAGE, TAPS_CHOICE } from "./slot.ts";
 
 /** Rates in kbit/s above which one band more keeps its stereo; how far beyond it has to be to change. */
 const INTENSITY_RATES = memory.data<u8>([1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 36, 44, 50, 56, 62, 67, 72, 79, 88, 106, 134]);

@@ -26,19 +26,8 @@ import { beginPacket, encodeBit, encodeOf, encodeRaw, finishPacket, tell, tellEi
 import { bytesAllowed, chooseBytes, passSilence } from "./rate-control.ts";
 import { chooseResolutions } from "./resolution-choice.ts";
 import { codeResolutions } from "./resolutions.ts";
-import {
-  CHANNELS,
-  CODED_BANDS,
-  LEVEL_AVERAGE,
-  oldLevels,
-  retained,
-  retainedFloat,
-  SILENT_LEVEL,
-  SPREAD,
-  setRetained,
-  setRetainedFloat,
-  TRANSIENTS_IN_A_ROW,
-} from "./slot.ts";
+import { retained, retainedFloat, setRetained, setRetainedFloat } from "./retained.ts";
+import { CHANNELS, CODED_BANDS, LEVEL_AVERAGE, oldLevels, SILENT_LEVEL, SPREAD, TRANSIENTS_IN_A_ROW } from "./slot.ts";
 import {
   SPREAD_BITS,
   SPREAD_PROBABILITIES,

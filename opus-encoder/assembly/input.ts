@@ -3,15 +3,8 @@
 import { ENCODER_DELAY_SAMPLES, F32_BYTES, FRAME_SAMPLES, VECTOR_BYTES } from "../src/numbers.ts";
 import { sumOfLanes } from "./lists.ts";
 import { CHANNEL_BYTES, INPUT, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
-import {
-  EMPHASIS,
-  LATE_PEAK,
-  OFFSET,
-  RETAINED_BYTES,
-  retainedFloat,
-  retainedHistory,
-  setRetainedFloat,
-} from "./slot.ts";
+import { retainedFloat, setRetainedFloat } from "./retained.ts";
+import { EMPHASIS, LATE_PEAK, OFFSET, RETAINED_BYTES, retainedHistory } from "./slot.ts";
 
 /** The value of 1.0 in the codec's arithmetic. */
 const SCALE: f32 = 32768;

@@ -6,7 +6,8 @@ import { BITRATE_BPS_MAX, BITRATE_BPS_MIN } from "../src/numbers.ts";
 import { encodeFrame, setNextHead } from "./frame.ts";
 import { SCRATCH_END } from "./memory-map.ts";
 import { finalRange } from "./range-encoder.ts";
-import { chooseSlot, clearSlot } from "./slot.ts";
+import { chooseSlot } from "./retained.ts";
+import { clearSlot } from "./slot.ts";
 import { prepareTables } from "./start-tables.ts";
 
 /** Call once, before anything else. Returns where the shared memory ends: no slot may begin before. */

@@ -23,18 +23,8 @@ import {
 import { findPeriod, periodLikeness } from "./pitch-search.ts";
 import { GAIN_STEP, repeated } from "./pitch-taps.ts";
 import { encodeBit, encodeNumber, encodeOf, encodeRaw } from "./range-encoder.ts";
-import {
-  IS_UNLIKE,
-  PITCH_GAIN,
-  PITCH_PERIOD,
-  PITCH_TAPS,
-  retained,
-  retainedFloat,
-  retainedOverlap,
-  setRetained,
-  setRetainedFloat,
-  TAPS_CHOICE,
-} from "./slot.ts";
+import { retained, retainedFloat, setRetained, setRetainedFloat } from "./retained.ts";
+import { IS_UNLIKE, PITCH_GAIN, PITCH_PERIOD, PITCH_TAPS, retainedOverlap, TAPS_CHOICE } from "./slot.ts";
 import { TAPS_BITS, TAPS_PROBABILITIES } from "./symbols.ts";
 
 /** Share of the predicted part that is removed. */

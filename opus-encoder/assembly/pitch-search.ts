@@ -6,7 +6,8 @@ import { PITCH_PAST_SAMPLES } from "./format.ts";
 import { dot, floatAt } from "./lists.ts";
 import { SPARE, UNFILTERED, UNFILTERED_BYTES } from "./memory-map.ts";
 import { whiten } from "./pitch-whitening.ts";
-import { PITCH_GAIN, PITCH_PERIOD, retained, retainedFloat } from "./slot.ts";
+import { retained, retainedFloat } from "./retained.ts";
+import { PITCH_GAIN, PITCH_PERIOD } from "./slot.ts";
 
 const ALL_SAMPLES: usize = PITCH_PAST_SAMPLES + FRAME_SAMPLES;
 /** Audio at a half, a quarter and an eighth of the rate; in each, where the frame begins and how long it is. */

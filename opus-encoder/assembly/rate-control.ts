@@ -2,17 +2,8 @@
 // long as the total beyond the rate stays within the size of one frame. Eighths of bits. AssemblyScript.
 
 import { BANDS, BIT, edge, SHORT_BLOCKS_LOG } from "./format.ts";
-import {
-  CODED_BANDS,
-  DRIFT,
-  RATE_OFFSET,
-  RATED_FRAMES,
-  RESERVOIR,
-  retained,
-  retainedFloat,
-  STEREO_SAVING,
-  setRetained,
-} from "./slot.ts";
+import { retained, retainedFloat, setRetained } from "./retained.ts";
+import { CODED_BANDS, DRIFT, RATE_OFFSET, RATED_FRAMES, RESERVOIR, STEREO_SAVING } from "./slot.ts";
 
 /** RFC 6716 section 3.4, R2. */
 const FRAME_BYTES_MAX: i32 = 1275;

@@ -3,8 +3,8 @@
 
 import { F32_BYTES, SLOT_BYTES } from "../src/numbers.ts";
 import { AHEAD_SAMPLES, OVERLAP_SAMPLES, PITCH_PAST_SAMPLES } from "./format.ts";
-import { floatAt, intAt, setFloat, setInt } from "./lists.ts";
 import { BANDS_BYTES } from "./memory-map.ts";
+import { chosenSlot, setRetained } from "./retained.ts";
 
 /** The level of silence, in binary logarithms from the mean. */
 export const SILENT_LEVEL: f32 = -28;
@@ -35,8 +35,6 @@ export const LATE_PEAK: i32 = 22;
 /** Offset of each channel. */
 export const OFFSET: i32 = 24;
 
-let slot: usize = 0;
-
 const NUMBERS_BYTES: usize = 128;
 const OLD_LEVELS: usize = NUMBERS_BYTES;
 const OVERLAPS: usize = OLD_LEVELS + 2 * BANDS_BYTES;
@@ -44,45 +42,25 @@ const OVERLAPS: usize = OLD_LEVELS + 2 * BANDS_BYTES;
 export const RETAINED_BYTES: usize = F32_BYTES * (PITCH_PAST_SAMPLES + AHEAD_SAMPLES);
 const HISTORIES: usize = OVERLAPS + 2 * F32_BYTES * OVERLAP_SAMPLES;
 
-export function chooseSlot(address: usize): void {
-  slot = address;
-}
-
 /** Resets everything to the state before the first frame. */
 export function clearSlot(channels: i32): void {
-  memory.fill(slot, 0, SLOT_BYTES);
+  memory.fill(chosenSlot(), 0, SLOT_BYTES);
   setRetained(CHANNELS, channels);
   setRetained(SPREAD, 2);
   setRetained(SPREAD_AVERAGE, 256);
 }
 
-export function retained(index: i32): i32 {
-  return intAt(slot, index);
-}
-
-export function setRetained(index: i32, value: i32): void {
-  setInt(slot, index, value);
-}
-
-export function retainedFloat(index: i32): f32 {
-  return floatAt(slot, index);
-}
-
-export function setRetainedFloat(index: i32, value: f32): void {
-  setFloat(slot, index, value);
-}
-
 /** The levels of bands as the decoder has them, of one channel. */
 export function oldLevels(channel: i32): usize {
-  return slot + OLD_LEVELS + usize(channel) * BANDS_BYTES;
+  return chosenSlot() + OLD_LEVELS + usize(channel) * BANDS_BYTES;
 }
 
 /** The last 120 samples that were transformed. */
 export function retainedOverlap(channel: i32): usize {
-  return slot + OVERLAPS + usize(channel) * (F32_BYTES * OVERLAP_SAMPLES);
+  return chosenSlot() + OVERLAPS + usize(channel) * (F32_BYTES * OVERLAP_SAMPLES);
 }
 
 /** The last 1216 samples with pre-emphasis, before the pitch filter: 1024 that were coded, and the next ones. */
 export function retainedHistory(channel: i32): usize {
-  return slot + HISTORIES + usize(channel) * RETAINED_BYTES;
+  return chosenSlot() + HISTORIES + usize(channel) * RETAINED_BYTES;
 }

@@ -23,7 +23,8 @@ import {
   STREAM_REPLICATED,
 } from "./numbers/aac.ts";
 import { F32_BYTES } from "./numbers/block.ts";
-import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
+import { type HeldSlots, StreamSlots } from "./stream-slots.ts";
+import { WasmKernel } from "./wasm-loop.ts";
 
 /** The exports of assembly/aac.ts. */
 interface AacExports {
@@ -32,23 +33,16 @@ interface AacExports {
 
 /** The largest packet that is decoded here; larger than eight channels at the highest bit rate. */
 export const AAC_PACKET_BYTES_MAX = PACKET_BYTES_MAX;
-/** Pairs of channels that share one memory. */
-const SLOTS = 32;
-
-const WASM = new WasmKernel<AacExports>("aac");
 // Made with the first stream of a thread, and never changed.
 let tables: Uint8Array | undefined;
-/** All of this thread. */
-const memories: AacMemory[] = [];
 
 class AacMemory {
   readonly #exports: AacExports;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  readonly #freeSlots = Array.from({ length: SLOTS }, (_, index) => SLOTS_BYTE + SLOT_BYTES * (SLOTS - 1 - index));
   readonly channels: readonly Float32Array[];
 
-  constructor({ memory }: WasmLoop<AacExports>, exports: AacExports) {
+  constructor(memory: ArrayBuffer, exports: AacExports) {
     tables ??= aacTables();
     this.#exports = exports;
     this.#bytes = new Uint8Array(memory);
@@ -60,23 +54,8 @@ class AacMemory {
     );
   }
 
-  get freeSlots(): number {
-    return this.#freeSlots.length;
-  }
-
-  acquire(count: number): readonly number[] {
-    const slots = this.#freeSlots.splice(-count);
-    if (slots.length !== count) throw new Error("no slots are free");
-    for (const slot of slots) this.clear(slot);
-    return slots;
-  }
-
   clear(slot: number): void {
     this.#bytes.fill(0, slot, slot + SLOT_CLEARED_BYTES);
-  }
-
-  release(slots: readonly number[]): void {
-    this.#freeSlots.push(...slots);
   }
 
   decode(slots: readonly number[], packet: Uint8Array, { fromByte, rateIndex, layout }: AacPacket): number {
@@ -120,27 +99,30 @@ export interface AacPacket {
   readonly layout: AacLayout;
 }
 
+/** One for each pair of channels. */
+const SLOTS = new StreamSlots({
+  kernel: new WasmKernel<AacExports>("aac"),
+  fromByte: SLOTS_BYTE,
+  slotBytes: SLOT_BYTES,
+  prepare: (memory, exports) => new AacMemory(memory, exports),
+});
+
 /** One stream. */
 export class AacStream {
-  readonly #memory: AacMemory;
+  readonly #held: HeldSlots<AacMemory>;
+  /** None when it is closed. */
   #slots: readonly number[];
 
-  private constructor(memory: AacMemory, pairs: number) {
-    this.#memory = memory;
-    this.#slots = memory.acquire(pairs);
+  private constructor(held: HeldSlots<AacMemory>) {
+    this.#held = held;
+    this.#slots = held.addresses;
+    this.reset();
   }
 
   /** Undefined where the processor lacks the vector instructions. `channelCount`: of its packets, at most. */
   static start(channelCount: number): AacStream | undefined {
-    const pairs = (channelCount + 1) >> 1;
-    let memory = memories.find(({ freeSlots }) => freeSlots >= pairs);
-    if (memory === undefined) {
-      const loop = WASM.createLoop({ isSimd: true, sizeBytes: SLOTS_BYTE + SLOTS * SLOT_BYTES });
-      if (loop.exports === undefined) return undefined;
-      memory = new AacMemory(loop, loop.exports);
-      memories.push(memory);
-    }
-    return new AacStream(memory, pairs);
+    const held = SLOTS.acquire((channelCount + 1) >> 1);
+    return held && new AacStream(held);
   }
 
   /** Packets with more cannot be decoded. */
@@ -150,7 +132,7 @@ export class AacStream {
 
   /** The audio of the last packet. Valid until any stream's next packet. */
   get channels(): readonly Float32Array[] {
-    return this.#memory.channels;
+    return this.#held.memory.channels;
   }
 
   /**
@@ -158,21 +140,21 @@ export class AacStream {
    * where it is damaged.
    */
   decode(packet: Uint8Array, how: AacPacket): number {
-    return this.#slots.length === 0 ? 0 : this.#memory.decode(this.#slots, packet, how);
+    return this.#slots.length === 0 ? 0 : this.#held.memory.decode(this.#slots, packet, how);
   }
 
   /** Its audio has twice the packets' rate: some packet has had data of HE-AAC. */
   get isReplicated(): boolean {
-    return this.#slots.length > 0 && this.#memory.isReplicated(this.#slots);
+    return this.#slots.length > 0 && this.#held.memory.isReplicated(this.#slots);
   }
 
   /** Forgets all earlier packets. */
   reset(): void {
-    for (const slot of this.#slots) this.#memory.clear(slot);
+    for (const slot of this.#slots) this.#held.memory.clear(slot);
   }
 
   close(): void {
-    this.#memory.release(this.#slots);
     this.#slots = [];
+    this.#held.release();
   }
 }

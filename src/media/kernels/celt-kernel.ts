@@ -3,7 +3,8 @@
 
 import { F32_BYTES } from "./numbers/block.ts";
 import { AUDIO_BYTE, FRAME_BYTE, SLOT_BYTES, SLOTS_BYTE } from "./numbers/celt.ts";
-import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
+import { type HeldSlots, StreamSlots } from "./stream-slots.ts";
+import { WasmKernel } from "./wasm-loop.ts";
 
 /** The exports of assembly/celt.ts. */
 interface CeltExports {
@@ -17,11 +18,6 @@ interface CeltExports {
 const CELT_SAMPLES_MAX = 960;
 /** A slot, as part of the memory that 32 streams share: 0.7 MB. */
 export const CELT_STREAM_BYTES = 22_000;
-const SLOTS = 32;
-
-const WASM = new WasmKernel<CeltExports>("celt");
-/** All of this thread. */
-const memories: CeltMemory[] = [];
 
 /** How a frame is to be read, from its packet's header (RFC 6716 table 2). */
 export interface CeltFrameFormat {
@@ -35,10 +31,9 @@ export interface CeltFrameFormat {
 class CeltMemory {
   readonly #exports: CeltExports;
   readonly #bytes: Uint8Array;
-  readonly #freeSlots = Array.from({ length: SLOTS }, (_, index) => SLOTS_BYTE + SLOT_BYTES * index);
   readonly channels: readonly [Float32Array, Float32Array];
 
-  constructor({ memory }: WasmLoop<CeltExports>, exports: CeltExports) {
+  constructor(memory: ArrayBuffer, exports: CeltExports) {
     this.#exports = exports;
     this.#bytes = new Uint8Array(memory);
     if (exports.start() > SLOTS_BYTE) throw new Error("the CELT decoder's tables reach into its slots");
@@ -47,22 +42,8 @@ class CeltMemory {
     this.channels = [channelAt(0), channelAt(1)];
   }
 
-  get isFull(): boolean {
-    return this.#freeSlots.length === 0;
-  }
-
   get finalRange(): number {
     return this.#exports.rangeAfterFrame() >>> 0;
-  }
-
-  acquire(): number {
-    const slot = this.#freeSlots.pop();
-    if (slot === undefined) throw new Error("no slot is free");
-    return slot;
-  }
-
-  release(slot: number): void {
-    this.#freeSlots.push(slot);
   }
 
   reset(slot: number, channelCount: 1 | 2): void {
@@ -76,53 +57,55 @@ class CeltMemory {
   }
 }
 
+const SLOTS = new StreamSlots({
+  kernel: new WasmKernel<CeltExports>("celt"),
+  fromByte: SLOTS_BYTE,
+  slotBytes: SLOT_BYTES,
+  prepare: (memory, exports) => new CeltMemory(memory, exports),
+});
+
 /** One stream. */
 export class CeltStream {
-  readonly #memory: CeltMemory;
+  readonly #held: HeldSlots<CeltMemory>;
   readonly #channelCount: 1 | 2;
+  /** Undefined when it is closed. */
   #slot: number | undefined;
 
-  private constructor(memory: CeltMemory, channelCount: 1 | 2) {
-    this.#memory = memory;
+  private constructor(held: HeldSlots<CeltMemory>, channelCount: 1 | 2) {
+    this.#held = held;
     this.#channelCount = channelCount;
-    this.#slot = memory.acquire();
+    this.#slot = held.addresses[0];
     this.reset();
   }
 
   /** A stream with 1 or 2 output channels; undefined where the processor lacks the vector instructions. */
   static start(channelCount: 1 | 2): CeltStream | undefined {
-    let memory = memories.find(({ isFull }) => !isFull);
-    if (memory === undefined) {
-      const loop = WASM.createLoop({ isSimd: true, sizeBytes: SLOTS_BYTE + SLOTS * SLOT_BYTES });
-      if (loop.exports === undefined) return undefined;
-      memory = new CeltMemory(loop, loop.exports);
-      memories.push(memory);
-    }
-    return new CeltStream(memory, channelCount);
+    const held = SLOTS.acquire(1);
+    return held && new CeltStream(held, channelCount);
   }
 
   /** The audio of the last frame, as long as that was; the second is not written with one channel. Valid until any stream's next frame. */
   get channels(): readonly [Float32Array, Float32Array] {
-    return this.#memory.channels;
+    return this.#held.memory.channels;
   }
 
   /** The state of the range coder after the last frame of any stream, which its encoder had too: for tests. */
   get finalRange(): number {
-    return this.#memory.finalRange;
+    return this.#held.memory.finalRange;
   }
 
   /** Decodes a frame of 2 to 1275 bytes, and multiplies the audio by `gain`. False: it is damaged. */
   decode(frame: Uint8Array, format: CeltFrameFormat, gain: number): boolean {
-    return this.#slot !== undefined && this.#memory.decode(this.#slot, frame, format, gain);
+    return this.#slot !== undefined && this.#held.memory.decode(this.#slot, frame, format, gain);
   }
 
   /** Forgets all earlier frames. */
   reset(): void {
-    if (this.#slot !== undefined) this.#memory.reset(this.#slot, this.#channelCount);
+    if (this.#slot !== undefined) this.#held.memory.reset(this.#slot, this.#channelCount);
   }
 
   close(): void {
-    if (this.#slot !== undefined) this.#memory.release(this.#slot);
     this.#slot = undefined;
+    this.#held.release();
   }
 }

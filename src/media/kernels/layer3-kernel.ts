@@ -12,7 +12,8 @@ import {
   SLOT_RESERVOIR,
   SLOTS_BYTE,
 } from "./numbers/layer3.ts";
-import { WasmKernel, type WasmLoop } from "./wasm-loop.ts";
+import { type HeldSlots, StreamSlots } from "./stream-slots.ts";
+import { WasmKernel } from "./wasm-loop.ts";
 
 /** The exports of assembly/layer3.ts. */
 interface Layer3Exports {
@@ -29,14 +30,8 @@ interface Layer3Exports {
 
 /** The largest packet that is decoded here. */
 export const LAYER3_FRAME_BYTES_MAX = FRAME_BYTES_MAX;
-/** Streams that share one memory of 0.6 MB. */
-const SLOTS = 32;
-
-const WASM = new WasmKernel<Layer3Exports>("layer3");
 // Made with the first stream of a thread, and never changed.
 let tables: Uint8Array | undefined;
-/** All of this thread. */
-const memories: Layer3Memory[] = [];
 
 /** How the frame is to be read, from its header. */
 export interface Layer3Frame {
@@ -54,10 +49,9 @@ export interface Layer3Frame {
 class Layer3Memory {
   readonly #exports: Layer3Exports;
   readonly #bytes: Uint8Array;
-  readonly #freeSlots = Array.from({ length: SLOTS }, (_, index) => SLOTS_BYTE + SLOT_BYTES * index);
   readonly channels: readonly [Float32Array, Float32Array];
 
-  constructor({ memory }: WasmLoop<Layer3Exports>, exports: Layer3Exports) {
+  constructor(memory: ArrayBuffer, exports: Layer3Exports) {
     tables ??= layer3Tables();
     this.#exports = exports;
     this.#bytes = new Uint8Array(memory);
@@ -65,17 +59,6 @@ class Layer3Memory {
     const channelAt = (channel: number) =>
       new Float32Array(memory, OUTPUT_BYTE + F32_BYTES * OUTPUT_SAMPLES * channel, OUTPUT_SAMPLES);
     this.channels = [channelAt(0), channelAt(1)];
-  }
-
-  get isFull(): boolean {
-    return this.#freeSlots.length === 0;
-  }
-
-  acquire(): number {
-    const slot = this.#freeSlots.pop();
-    if (slot === undefined) throw new Error("no slot is free");
-    this.clear(slot);
-    return slot;
   }
 
   clear(slot: number): void {
@@ -87,41 +70,41 @@ class Layer3Memory {
     this.#bytes.fill(0, slot, slot + SLOT_RESERVOIR);
   }
 
-  release(slot: number): void {
-    this.#freeSlots.push(slot);
-  }
-
   decode(slot: number, packet: Uint8Array, { sideAt, version, rate, channelCount, mode }: Layer3Frame): number {
     this.#bytes.set(packet, FRAME_BYTE);
     return this.#exports.decode(slot, packet.length, sideAt, version, rate, channelCount, mode);
   }
 }
 
+/** Streams share memories of 0.6 MB. */
+const SLOTS = new StreamSlots({
+  kernel: new WasmKernel<Layer3Exports>("layer3"),
+  fromByte: SLOTS_BYTE,
+  slotBytes: SLOT_BYTES,
+  prepare: (memory, exports) => new Layer3Memory(memory, exports),
+});
+
 /** One stream. */
 export class Layer3Stream {
-  readonly #memory: Layer3Memory;
+  readonly #held: HeldSlots<Layer3Memory>;
+  /** Undefined when it is closed. */
   #slot: number | undefined;
 
-  private constructor(memory: Layer3Memory) {
-    this.#memory = memory;
-    this.#slot = memory.acquire();
+  private constructor(held: HeldSlots<Layer3Memory>) {
+    this.#held = held;
+    this.#slot = held.addresses[0];
+    this.reset();
   }
 
   /** Undefined where the processor lacks the vector instructions. */
   static start(): Layer3Stream | undefined {
-    let memory = memories.find(({ isFull }) => !isFull);
-    if (memory === undefined) {
-      const loop = WASM.createLoop({ isSimd: true, sizeBytes: SLOTS_BYTE + SLOTS * SLOT_BYTES });
-      if (loop.exports === undefined) return undefined;
-      memory = new Layer3Memory(loop, loop.exports);
-      memories.push(memory);
-    }
-    return new Layer3Stream(memory);
+    const held = SLOTS.acquire(1);
+    return held && new Layer3Stream(held);
   }
 
   /** The audio of the last frame: 1152 samples, or the first 576. Valid until any stream's next frame. */
   get channels(): readonly [Float32Array, Float32Array] {
-    return this.#memory.channels;
+    return this.#held.memory.channels;
   }
 
   /**
@@ -129,21 +112,21 @@ export class Layer3Stream {
    * fading out, where it needs data of earlier frames that were not there.
    */
   decode(packet: Uint8Array, frame: Layer3Frame): number {
-    return this.#slot === undefined ? 0 : this.#memory.decode(this.#slot, packet, frame);
+    return this.#slot === undefined ? 0 : this.#held.memory.decode(this.#slot, packet, frame);
   }
 
   /** A frame is missing: those that need its data fade out. */
   lose(): void {
-    if (this.#slot !== undefined) this.#memory.emptyReservoir(this.#slot);
+    if (this.#slot !== undefined) this.#held.memory.emptyReservoir(this.#slot);
   }
 
   /** Forgets all earlier frames. */
   reset(): void {
-    if (this.#slot !== undefined) this.#memory.clear(this.#slot);
+    if (this.#slot !== undefined) this.#held.memory.clear(this.#slot);
   }
 
   close(): void {
-    if (this.#slot !== undefined) this.#memory.release(this.#slot);
     this.#slot = undefined;
+    this.#held.release();
   }
 }

@@ -2,11 +2,12 @@
 // bandwidths, one or two channels. All streams of a thread share this module's memory and decode one at a time; each has a
 // slot. Whatever a frame holds, only this memory is read and written. AssemblyScript; the host is ../celt-kernel.ts.
 
+import { chooseSlot } from "../../../../opus-encoder/assembly/retained.ts";
 import { prepareTables, prepareTurns } from "../../../../opus-encoder/assembly/start-tables.ts";
 import { decodeFrame } from "./celt/frame.ts";
 import { SHARED_END, TURNS_240, TURNS_480 } from "./celt/memory-map.ts";
 import { finalRange } from "./celt/range-decoder.ts";
-import { chooseSlot, clearSlot } from "./celt/slot.ts";
+import { clearSlot } from "./celt/slot.ts";
 import { prepareMeans } from "./celt/synthesis.ts";
 
 /** Call once, before anything else. Returns where the shared memory ends: no slot may begin before. */

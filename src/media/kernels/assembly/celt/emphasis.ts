@@ -1,8 +1,9 @@
 // Undoes the pre-emphasis, and writes the audio (RFC 6716 section 4.3.7.2). AssemblyScript, part of the CELT decoder.
 
 import { CHANNEL_BYTES } from "../../../../../opus-encoder/assembly/memory-map.ts";
+import { retainedFloat, setRetainedFloat } from "../../../../../opus-encoder/assembly/retained.ts";
 import { AUDIO } from "./memory-map.ts";
-import { EMPHASIS, retainedFloat, setRetainedFloat, signal } from "./slot.ts";
+import { EMPHASIS, signal } from "./slot.ts";
 
 /** How much of each sample is added to the next. */
 const SHARE: f32 = 0.850006103515625;

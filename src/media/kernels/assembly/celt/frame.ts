@@ -18,6 +18,7 @@ import { BANDS, BIT, bandWidth } from "../../../../../opus-encoder/assembly/form
 import { floatAt, intAt, setFloat, setInt } from "../../../../../opus-encoder/assembly/lists.ts";
 import { BANDS_BYTES, BOOSTS, RESOLUTIONS } from "../../../../../opus-encoder/assembly/memory-map.ts";
 import { changeFor, isPairNeeded } from "../../../../../opus-encoder/assembly/resolution-changes.ts";
+import { retained, setRetained } from "../../../../../opus-encoder/assembly/retained.ts";
 import {
   SPREAD_BITS,
   SPREAD_PROBABILITIES,
@@ -43,17 +44,7 @@ import {
   tell,
   tellEighths,
 } from "./range-decoder.ts";
-import {
-  CHANNELS,
-  levels,
-  levelsBefore,
-  levelsBeforeThat,
-  passSignal,
-  retained,
-  SEED,
-  SILENT_LEVEL,
-  setRetained,
-} from "./slot.ts";
+import { CHANNELS, levels, levelsBefore, levelsBeforeThat, passSignal, SEED, SILENT_LEVEL } from "./slot.ts";
 import { allowInverse } from "./split.ts";
 import { synthesize } from "./synthesis.ts";
 

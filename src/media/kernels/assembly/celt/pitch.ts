@@ -3,21 +3,15 @@
 
 import { WINDOW } from "../../../../../opus-encoder/assembly/memory-map.ts";
 import { GAIN_STEP, repeated } from "../../../../../opus-encoder/assembly/pitch-taps.ts";
-import { TAPS_BITS, TAPS_PROBABILITIES } from "../../../../../opus-encoder/assembly/symbols.ts";
-import { decodeBit, decodeNumber, decodeOf, decodeRaw, tell } from "./range-decoder.ts";
 import {
-  GAIN,
-  OLD_GAIN,
-  OLD_PERIOD,
-  OLD_TAPS,
-  PERIOD,
   retained,
   retainedFloat,
   setRetained,
   setRetainedFloat,
-  signal,
-  TAPS,
-} from "./slot.ts";
+} from "../../../../../opus-encoder/assembly/retained.ts";
+import { TAPS_BITS, TAPS_PROBABILITIES } from "../../../../../opus-encoder/assembly/symbols.ts";
+import { decodeBit, decodeNumber, decodeOf, decodeRaw, tell } from "./range-decoder.ts";
+import { GAIN, OLD_GAIN, OLD_PERIOD, OLD_TAPS, PERIOD, signal, TAPS } from "./slot.ts";
 
 const PERIOD_MIN: i32 = 15;
 const VECTOR_BYTES: usize = 16;

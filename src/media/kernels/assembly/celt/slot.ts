@@ -2,8 +2,9 @@
 // that `chooseSlot` named. AssemblyScript, part of the CELT decoder.
 
 import { BANDS } from "../../../../../opus-encoder/assembly/format.ts";
-import { floatAt, intAt, setFloat, setInt } from "../../../../../opus-encoder/assembly/lists.ts";
+import { setFloat } from "../../../../../opus-encoder/assembly/lists.ts";
 import { BANDS_BYTES } from "../../../../../opus-encoder/assembly/memory-map.ts";
+import { chosenSlot, setRetained } from "../../../../../opus-encoder/assembly/retained.ts";
 import { SLOT_BYTES } from "../../numbers/celt.ts";
 
 /** The level of silence, in binary logarithms from the mean. */
@@ -35,15 +36,9 @@ const SIGNALS: usize = LEVELS_BEFORE_THAT + 2 * BANDS_BYTES;
 /** Past, frame, and the half of the overlap that the next frame completes. */
 const SIGNAL_BYTES: usize = 4 * (1024 + 960 + 64);
 
-let slot: usize = 0;
-
-export function chooseSlot(address: usize): void {
-  slot = address;
-}
-
 /** Resets everything to the state before the first frame. */
 export function clearSlot(channels: i32): void {
-  memory.fill(slot, 0, SLOT_BYTES);
+  memory.fill(chosenSlot(), 0, SLOT_BYTES);
   setRetained(CHANNELS, channels);
   for (let channel = 0; channel < 2; channel++) {
     for (let band = 0; band < BANDS; band++) {
@@ -53,40 +48,24 @@ export function clearSlot(channels: i32): void {
   }
 }
 
-export function retained(index: i32): i32 {
-  return intAt(slot, index);
-}
-
-export function setRetained(index: i32, value: i32): void {
-  setInt(slot, index, value);
-}
-
-export function retainedFloat(index: i32): f32 {
-  return floatAt(slot, index);
-}
-
-export function setRetainedFloat(index: i32, value: f32): void {
-  setFloat(slot, index, value);
-}
-
 /** The levels of bands of one channel, in binary logarithms from the mean. */
 export function levels(channel: i32): usize {
-  return slot + LEVELS + usize(channel) * BANDS_BYTES;
+  return chosenSlot() + LEVELS + usize(channel) * BANDS_BYTES;
 }
 
 /** The levels of the last frame with a long block, and lower ones since. */
 export function levelsBefore(channel: i32): usize {
-  return slot + LEVELS_BEFORE + usize(channel) * BANDS_BYTES;
+  return chosenSlot() + LEVELS_BEFORE + usize(channel) * BANDS_BYTES;
 }
 
 /** The same of the frame with a long block before that. */
 export function levelsBeforeThat(channel: i32): usize {
-  return slot + LEVELS_BEFORE_THAT + usize(channel) * BANDS_BYTES;
+  return chosenSlot() + LEVELS_BEFORE_THAT + usize(channel) * BANDS_BYTES;
 }
 
 /** Where the frame begins, behind the past. */
 export function signal(channel: i32): usize {
-  return slot + SIGNALS + usize(channel) * SIGNAL_BYTES + 4 * PAST_SAMPLES;
+  return chosenSlot() + SIGNALS + usize(channel) * SIGNAL_BYTES + 4 * PAST_SAMPLES;
 }
 
 /** After a frame of so many samples: it becomes the past. */
