@@ -21,8 +21,7 @@ export default definePlugin({
     const { searchEnabled, encryptedTracks } = host.options;
     const api = new SoundCloudApi(host, { clientIds: new SoundCloudClientIds(host, clientId), oauthToken });
     const hasAccount = oauthToken !== undefined;
-    const { canDecodeAac } = host;
-    const loader = new SoundCloudLoader(host, api, { hasAccount, canDecodeAac, setTracksMax, listEntriesMax });
+    const loader = new SoundCloudLoader(host, api, { hasAccount, setTracksMax, listEntriesMax });
     const playback = new SoundCloudPlayback(host, { api, loader, filterOutPreviewTracks });
     const options = { loader, playback, searchEnabled, filterOutPreviewTracks, encryptedTracks };
     const source = new SoundCloudSource(host, options);

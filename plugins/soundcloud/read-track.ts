@@ -4,7 +4,7 @@
 import type { SourceTrack } from "../../src/plugin-api/plugin.ts";
 import { type Members, objectOf } from "../reading/json.ts";
 import { durationOf, idOf, textOf, webAddressOf } from "./read-json.ts";
-import { lavalinkIdentifier, type OfferedVariants, type ReadVariantsOptions, readVariants } from "./variant.ts";
+import { lavalinkIdentifier, type OfferedVariants, readVariants } from "./variant.ts";
 
 export interface FoundTrack {
   readonly id: string;
@@ -22,7 +22,7 @@ export interface TrackPlaying extends OfferedVariants {
   readonly isPreview: boolean;
 }
 
-export interface ReadTrackOptions extends ReadVariantsOptions {
+export interface ReadTrackOptions {
   /** Requests carry an account's token: tracks for subscribers may be complete. */
   readonly hasAccount: boolean;
 }
@@ -32,7 +32,7 @@ export function readTrack(json: Members, options: ReadTrackOptions): FoundTrack 
   const id = idOf(json.id);
   const title = textOf(json.title);
   if (id === undefined || title === undefined || (json.kind !== undefined && json.kind !== "track")) return undefined;
-  const offered = readVariants(json, options);
+  const offered = readVariants(json);
   const secret = /^s-[\w-]{1,100}$/.exec(textOf(json.secret_token) ?? "")?.[0];
   const isPreview = isOnlyPreview(json, offered, options);
   const user = objectOf(json.user);

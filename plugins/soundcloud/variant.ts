@@ -27,10 +27,6 @@ export interface OfferedVariants {
   readonly isProtected: boolean;
 }
 
-export interface ReadVariantsOptions {
-  readonly canDecodeAac: boolean;
-}
-
 const TRANSCODINGS_MAX = 50;
 /** Passed through. Gone since 2026-04, but for tracks that still list it; where it is gone, one request says so. */
 const OPUS_KINDS = ["hls opus"];
@@ -53,10 +49,10 @@ const HLS_LIFE_MS = 4 * 60_000;
 const LIFE_MS_MAX = 7 * 24 * 60 * 60_000;
 
 /** Reads the variants of a track in the API's JSON. */
-export function readVariants(track: Members, { canDecodeAac }: ReadVariantsOptions): OfferedVariants {
+export function readVariants(track: Members): OfferedVariants {
   const transcodings = objectsOf(objectOf(track.media)?.transcodings, TRANSCODINGS_MAX);
   const variants = transcodings.flatMap((transcoding) => readVariant(transcoding) ?? []);
-  const order = [...OPUS_KINDS, ...(canDecodeAac ? [...AAC_KINDS, ...MP3_KINDS] : [...MP3_KINDS, ...AAC_KINDS])];
+  const order = [...OPUS_KINDS, ...AAC_KINDS, ...MP3_KINDS];
   const rankOf = (variant: Variant): number => (variant.isPreview ? order.length : 0) + order.indexOf(kindOf(variant));
   const hasEncrypted = transcodings.some(isEncrypted);
   return {

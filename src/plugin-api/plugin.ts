@@ -124,8 +124,6 @@ export interface PluginHost<Options = unknown> {
   readonly options: Options;
   /** The `User-Agent` header of the plugin's requests. Default: `Tonearm/<version>`. */
   readonly userAgent: string;
-  /** Whether the node can decode AAC: always, since it has its own decoder. */
-  readonly canDecodeAac: boolean;
   /** Aborted when the plugin is reloaded, its thread is ended or the node shuts down. */
   readonly signal: AbortSignal;
   readonly http: HttpClient;

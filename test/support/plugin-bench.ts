@@ -51,8 +51,6 @@ export interface BenchOptions {
   readonly players?: (wish: PlayerWish) => WishResults[keyof WishResults];
   /** CPU time of its thread. Default: none is used. */
   readonly cpuMs?: () => number;
-  /** Default: as this machine. */
-  readonly canDecodeAac?: boolean;
   /** Chooses the addresses that requests leave from; where `settings` has routing. */
   readonly routes?: RouteSource;
 }
@@ -105,7 +103,6 @@ export class PluginBench {
     await startPlugin({
       port,
       clock: options.clock ?? systemClock,
-      canDecodeAac: options.canDecodeAac,
       cpuMs: options.cpuMs ?? (() => 0),
       settings: {
         module: "in this thread",

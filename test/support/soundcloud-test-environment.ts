@@ -22,11 +22,9 @@ export class SoundCloudTestEnvironment {
     this.site = site;
   }
 
-  /** `canDecodeAac`: default: true, whatever this machine can. */
-  async bench(options: PlainTree = {}, clock?: Clock, canDecodeAac = true): Promise<PluginBench> {
+  async bench(options: PlainTree = {}, clock?: Clock): Promise<PluginBench> {
     const { hosts } = this.site;
-    const more = { canDecodeAac, ...(clock !== undefined && { clock }) };
-    const bench = await PluginBench.start(soundcloud, { options, hosts, ...more });
+    const bench = await PluginBench.start(soundcloud, { options, hosts, ...(clock !== undefined && { clock }) });
     this.#benches.push(bench);
     return bench;
   }

@@ -70,8 +70,6 @@ interface PluginEnvironment {
   readonly importModule?: (url: string) => Promise<unknown>;
   /** CPU time of this thread; for tests. */
   readonly cpuMs?: () => number;
-  /** Default: whether the decoder is installed; for tests. */
-  readonly canDecodeAac?: boolean | undefined;
 }
 
 /** Says `ready` or `unusable` in the end. Never rejects. */
@@ -254,7 +252,7 @@ class LivingPlugin {
   }
 
   #createHost({ options, ownServers, persisted }: HostEnvironment): LivingHost<unknown> {
-    const { settings, clock, port, canDecodeAac = true } = this.#environment;
+    const { settings, clock, port } = this.#environment;
     const { allow, http, routing } = settings;
     const ownNetwork = new OwnNetwork({ clock, blocks: routing?.ipBlocks ?? [] });
     const guard = new OutboundGuard(allow, { ownServers, ownNetwork, resolve: createHostResolver({ clock }) });
@@ -267,7 +265,6 @@ class LivingPlugin {
       options,
       clock,
       userAgent: http.userAgent,
-      canDecodeAac,
       http: new PluginHttpClient({ dispatchers, leave, currentAddress, settings, clock }),
       log,
       hide: this.hide,

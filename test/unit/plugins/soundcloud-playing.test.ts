@@ -68,16 +68,6 @@ describe("the variant", () => {
     expect(await play(await env.bench(), `${PAGE}/some`)).toMatchObject({ variant });
   });
 
-  test.each([
-    ["Opus", Object.values(ALL), "opus_0_0 hls"],
-    ["MP3, if there is no Opus", [ALL.aacHls, ALL.mp3Hls, ALL.mp3Progressive], "mp3_1_0 progressive"],
-    ["AAC, if there is nothing else", [ALL.aacHls], "aac_160k hls"],
-  ])("without an AAC decoder the best variant is %s", async (_, transcodings, variant) => {
-    env.site.addTrack(40, "some", { media: { transcodings: listTranscodings(40, transcodings) } });
-    const bench = await env.bench({}, undefined, false);
-    expect(await play(bench, `${PAGE}/some`)).toMatchObject({ variant });
-  });
-
   test.each([404, 403])("a variant that is answered with %i is skipped for the next one", async (status) => {
     env.site.server.fail({ at: /media.*opus/, outcome: { status } });
     expect(await play(await env.bench(), `${PAGE}/song`)).toMatchObject({ variant: "aac_160k hls" });

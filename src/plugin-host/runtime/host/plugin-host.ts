@@ -61,7 +61,6 @@ interface HostParts<Options> {
   readonly plugin: string;
   readonly options: Options;
   readonly userAgent: string;
-  readonly canDecodeAac: boolean;
   readonly http: HttpClient;
   readonly log: PluginLogger;
   readonly clock: Clock;
@@ -83,7 +82,6 @@ interface HostParts<Options> {
 export class LivingHost<Options> implements PluginHost<Options> {
   readonly options: Options;
   readonly userAgent: string;
-  readonly canDecodeAac: boolean;
   readonly http: HttpClient;
   readonly log: PluginLogger;
   readonly clock: PluginClock;
@@ -105,13 +103,12 @@ export class LivingHost<Options> implements PluginHost<Options> {
   #isSettingUp = true;
 
   constructor(parts: HostParts<Options>) {
-    const { options, userAgent, canDecodeAac, http, log, clock } = parts;
+    const { options, userAgent, http, log, clock } = parts;
     this.#parts = parts;
     this.extensions = new Extensions(parts.plugin);
     this.players = new HostPlayers({ log, ask: parts.askPlayer, send: parts.sendEvent });
     this.options = options;
     this.userAgent = userAgent;
-    this.canDecodeAac = canDecodeAac;
     // Each pending request adds a listener.
     setMaxListeners(0, this.signal);
     this.http = this.#endingHttp(http);

@@ -38,7 +38,6 @@ beforeEach(() => {
     plugin: "songs",
     options: { a: 1 },
     userAgent: "Tonearm/test",
-    canDecodeAac: true,
     clock,
     log: silentLogger,
     hide: (text) => text,
