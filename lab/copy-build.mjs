@@ -37,7 +37,7 @@ function builtFiles(folder) {
     (path) => `${folder}/${path.split(sep).join("/")}`,
   );
   return paths.filter((path) => {
-    if (path.endsWith(".wasm")) return true;
+    if (path.endsWith(".wasm") || path.endsWith(".tables")) return true;
     const source = join(CHECKOUT, path.replace(/\.js$/, ".ts"));
     return path.endsWith(".js") && !BUILD_TOOLS.test(path) && existsSync(source);
   });

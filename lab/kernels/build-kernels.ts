@@ -1,19 +1,29 @@
-// Writes the audio loops and the Opus encoder to where they are loaded from (src/media/kernels/wasm-loop.ts,
+// Writes the audio loops, their tables and the Opus encoder to where they are loaded from (src/media/kernels/wasm-loop.ts,
 // opus-encoder/src/kernel.ts), and detects when that is needed.
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { TABLES_END_BYTE } from "../../opus-encoder/src/numbers.ts";
-import { BUILT_KERNELS, KERNEL_NAMES, type KernelName, kernelFileName } from "../../src/media/kernels/wasm-loop.ts";
+import {
+  BUILT_KERNELS,
+  KERNEL_NAMES,
+  type KernelName,
+  kernelFileName,
+  type TabledKernelName,
+  tablesFileName,
+} from "../../src/media/kernels/wasm-loop.ts";
+import { aacTables } from "./tables/aac-tables.ts";
+import { layer3Tables } from "./tables/layer3-tables.ts";
 
 /** The project's folder; this file is compiled to dist/lab/kernels. */
 const ROOT = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../../../", import.meta.url);
 export const ASSEMBLY = new URL("src/media/kernels/assembly/", ROOT);
 const ENCODER = new URL("opus-encoder/", ROOT);
 export const ENCODER_FILE = new URL("dist/opus-encoder.wasm", ENCODER);
-/** Loops that have tables of constants: the CELT decoder shares them with the encoder. */
-const WITH_TABLES: ReadonlySet<KernelName> = new Set(["celt"]);
+/** Loops that have constants in their data: the CELT decoder shares them with the encoder. */
+const WITH_DATA: ReadonlySet<KernelName> = new Set(["celt"]);
+const MAKE_TABLES: Readonly<Record<TabledKernelName, () => Uint8Array>> = { aac: aacTables, layer3: layer3Tables };
 /** The sources: of the loops, the numbers they share with the plain loops, the audio format, the encoder … */
 const SOURCE_FOLDERS = [
   ASSEMBLY,
@@ -22,6 +32,7 @@ const SOURCE_FOLDERS = [
   new URL("aac/sbr/", ASSEMBLY),
   new URL("celt/", ASSEMBLY),
   new URL("layer3/", ASSEMBLY),
+  new URL("lab/kernels/tables/", ROOT),
   new URL("src/media/kernels/numbers/", ROOT),
   new URL("src/media/format/", ROOT),
   new URL("assembly/", ENCODER),
@@ -56,8 +67,9 @@ export async function buildKernels(build: Build = {}): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const name of names) {
     await replaceFile(new URL(kernelFileName(name), folder), await compileLoop(name, compile));
+    if (hasTables(name)) await replaceFile(new URL(tablesFileName(name), folder), MAKE_TABLES[name]());
   }
-  await removeOldLoops(folder, names.map(kernelFileName));
+  await removeOld(folder, names.flatMap(fileNames));
   await mkdir(new URL(".", encoderFile), { recursive: true });
   await replaceFile(encoderFile, await compileEncoder(compile));
   await replaceFile(new URL(BUILT_FROM, folder), sourceHash);
@@ -66,7 +78,7 @@ export async function buildKernels(build: Build = {}): Promise<void> {
 /** Builds the loops unless they are up to date. For tests, which run from the sources. */
 export async function refreshKernels(build: Build = {}): Promise<void> {
   const { folder = BUILT_KERNELS, encoderFile = ENCODER_FILE, names = KERNEL_NAMES } = build;
-  const files = [BUILT_FROM, ...names.map(kernelFileName)].map((name) => new URL(name, folder));
+  const files = [BUILT_FROM, ...names.flatMap(fileNames)].map((name) => new URL(name, folder));
   const isComplete = [encoderFile, ...files].every((file) => existsSync(file));
   if (isComplete && (await readFile(new URL(BUILT_FROM, folder), "utf8")) === (await hashSources())) return;
   await buildKernels(build);
@@ -74,7 +86,7 @@ export async function refreshKernels(build: Build = {}): Promise<void> {
 
 export async function compileLoop(name: KernelName, compile: Compile = compileWithCompiler): Promise<Uint8Array> {
   const source = new URL(`${name}.ts`, ASSEMBLY);
-  return WITH_TABLES.has(name) ? compile(source, { dataEndByte: TABLES_END_BYTE }) : compile(source);
+  return WITH_DATA.has(name) ? compile(source, { dataEndByte: TABLES_END_BYTE }) : compile(source);
 }
 
 /** The Opus encoder, compiled as the loops are, but with its own tables. */
@@ -88,9 +100,17 @@ const compileWithCompiler: Compile = async (...source) => {
   return compileKernel(...source);
 };
 
-/** Loops that an older build has written: the lab's package would contain them. */
-async function removeOldLoops(folder: URL, current: readonly string[]): Promise<void> {
-  const old = (await readdir(folder)).filter((name) => name.endsWith(".wasm") && !current.includes(name));
+function hasTables(name: KernelName): name is TabledKernelName {
+  return name in MAKE_TABLES;
+}
+
+function fileNames(name: KernelName): string[] {
+  return hasTables(name) ? [kernelFileName(name), tablesFileName(name)] : [kernelFileName(name)];
+}
+
+/** What an older build has written: the lab's package would contain it. */
+async function removeOld(folder: URL, current: readonly string[]): Promise<void> {
+  const old = (await readdir(folder)).filter((name) => /\.(?:wasm|tables)$/.test(name) && !current.includes(name));
   for (const name of old) await rm(new URL(name, folder));
 }
 

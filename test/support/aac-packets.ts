@@ -1,8 +1,8 @@
 // Packets of AAC-LC (raw_data_block of ISO 14496-3 section 4.4.2) whose fields and codes are random but valid: what two
 // decoders make of them has to agree.
 
-import { SCALE_CODES, SPECTRUM_CODES } from "../../src/media/kernels/aac-codes.ts";
-import { aacTables } from "../../src/media/kernels/aac-tables.ts";
+import { SCALE_CODES, SPECTRUM_CODES } from "../../lab/kernels/tables/aac-codes.ts";
+import { aacTables } from "../../lab/kernels/tables/aac-tables.ts";
 import {
   LONG_BANDS,
   LONG_BANDS_BYTE,
@@ -48,7 +48,7 @@ export class BitWriter {
   }
 }
 
-/** The code of each index of a Huffman table (src/media/kernels/huffman-tables.ts). */
+/** The code of each index of a Huffman table (lab/kernels/tables/huffman-tables.ts). */
 export class CodeWriter {
   readonly #codes = new Map<number, { readonly code: number; readonly bits: number }>();
 

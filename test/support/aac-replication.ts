@@ -1,7 +1,7 @@
 // Fill elements with spectral band replication (sbr_extension_data of ISO 14496-3 section 4.4.2.8), random but valid: what
 // two decoders make of them has to agree.
 
-import { REPLICATION_CODES, STEREO_CODES } from "../../src/media/kernels/aac-codes.ts";
+import { REPLICATION_CODES, STEREO_CODES } from "../../lab/kernels/tables/aac-codes.ts";
 import { BitWriter, CodeWriter } from "./aac-packets.ts";
 
 export interface ReplicationHeader {

@@ -2,7 +2,6 @@
 // decoded, and each pair of channels has a slot there for what it retains. Audio thread.
 
 import type { AacElement } from "../format/aac-program.ts";
-import { aacTables } from "./aac-tables.ts";
 import {
   CHANNELS_MAX,
   ELEMENTS_BYTE,
@@ -24,7 +23,7 @@ import {
 } from "./numbers/aac.ts";
 import { F32_BYTES } from "./numbers/block.ts";
 import { type HeldSlots, StreamSlots } from "./stream-slots.ts";
-import { WasmKernel } from "./wasm-loop.ts";
+import { readTables, WasmKernel } from "./wasm-loop.ts";
 
 /** The exports of assembly/aac.ts. */
 interface AacExports {
@@ -33,8 +32,7 @@ interface AacExports {
 
 /** The largest packet that is decoded here; larger than eight channels at the highest bit rate. */
 export const AAC_PACKET_BYTES_MAX = PACKET_BYTES_MAX;
-// Made with the first stream of a thread, and never changed.
-let tables: Uint8Array | undefined;
+const TABLES = readTables("aac");
 
 class AacMemory {
   readonly #exports: AacExports;
@@ -43,11 +41,10 @@ class AacMemory {
   readonly channels: readonly Float32Array[];
 
   constructor(memory: ArrayBuffer, exports: AacExports) {
-    tables ??= aacTables();
     this.#exports = exports;
     this.#bytes = new Uint8Array(memory);
     this.#view = new DataView(memory);
-    this.#bytes.set(tables);
+    this.#bytes.set(TABLES);
     this.channels = Array.from(
       { length: CHANNELS_MAX },
       (_, channel) => new Float32Array(memory, OUTPUT_BYTE + F32_BYTES * OUTPUT_SAMPLES * channel, OUTPUT_SAMPLES),

@@ -1,7 +1,6 @@
 // The MPEG layer III decoder as built (assembly/layer3.ts): streams of a thread share the tables and the memory in which
 // frames are decoded, and each has a slot there for what it retains. Audio thread.
 
-import { layer3Tables } from "./layer3-tables.ts";
 import { F32_BYTES } from "./numbers/block.ts";
 import {
   FRAME_BYTE,
@@ -13,7 +12,7 @@ import {
   SLOTS_BYTE,
 } from "./numbers/layer3.ts";
 import { type HeldSlots, StreamSlots } from "./stream-slots.ts";
-import { WasmKernel } from "./wasm-loop.ts";
+import { readTables, WasmKernel } from "./wasm-loop.ts";
 
 /** The exports of assembly/layer3.ts. */
 interface Layer3Exports {
@@ -30,8 +29,7 @@ interface Layer3Exports {
 
 /** The largest packet that is decoded here. */
 export const LAYER3_FRAME_BYTES_MAX = FRAME_BYTES_MAX;
-// Made with the first stream of a thread, and never changed.
-let tables: Uint8Array | undefined;
+const TABLES = readTables("layer3");
 
 /** How the frame is to be read, from its header. */
 export interface Layer3Frame {
@@ -52,10 +50,9 @@ class Layer3Memory {
   readonly channels: readonly [Float32Array, Float32Array];
 
   constructor(memory: ArrayBuffer, exports: Layer3Exports) {
-    tables ??= layer3Tables();
     this.#exports = exports;
     this.#bytes = new Uint8Array(memory);
-    this.#bytes.set(tables);
+    this.#bytes.set(TABLES);
     const channelAt = (channel: number) =>
       new Float32Array(memory, OUTPUT_BYTE + F32_BYTES * OUTPUT_SAMPLES * channel, OUTPUT_SAMPLES);
     this.channels = [channelAt(0), channelAt(1)];

@@ -28,6 +28,14 @@ export function kernelFileName(name: KernelName): string {
   return `${name}.wasm`;
 }
 
+/** Those whose memory begins with tables, which the build computes: that takes up to 50 ms, within one tick. */
+export type TabledKernelName = Extract<KernelName, "aac" | "layer3">;
+
+/** File name of the tables, beside the loop. */
+export function tablesFileName(name: TabledKernelName): string {
+  return `${name}.tables`;
+}
+
 /** Loops of each kind that wait for their next user: the filters of dozens of players may change at once. */
 const IDLE_LOOPS_MAX = 32;
 
@@ -53,7 +61,7 @@ export class WasmKernel<Exports> {
 
   /** Reads the file; throws when it is missing. Call it when a module is loaded, never in a tick. */
   constructor(name: KernelName, folder = BUILT_KERNELS) {
-    this.#binary = readBuilt(folder, name);
+    this.#binary = readBuilt(folder, kernelFileName(name));
   }
 
   /** With empty memory: a new one, or one that was released. Always with the same `sizeBytes`. */
@@ -96,8 +104,13 @@ export class WasmKernel<Exports> {
   }
 }
 
-function readBuilt(folder: URL, name: KernelName): Uint8Array {
-  const file = new URL(kernelFileName(name), folder);
+/** The tables, from byte 0 of the memory on. Reads the file, and throws, as the constructor of a kernel does. */
+export function readTables(name: TabledKernelName): Uint8Array {
+  return readBuilt(BUILT_KERNELS, tablesFileName(name));
+}
+
+function readBuilt(folder: URL, fileName: string): Uint8Array {
+  const file = new URL(fileName, folder);
   try {
     return readFileSync(file);
   } catch (cause) {

@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { buildKernels, refreshKernels } from "../../../../lab/kernels/build-kernels.ts";
 import { compileKernel } from "../../../../lab/kernels/compile-kernel.ts";
+import { layer3Tables } from "../../../../lab/kernels/tables/layer3-tables.ts";
 
 let folder: URL;
 
@@ -31,18 +32,18 @@ it("audio loops are built again when one is missing or their sources have change
     return Buffer.from(`the loop of ${name}`);
   };
   const encoderFile = new URL("encoder/opus-encoder.wasm", folder);
-  const build = { folder, encoderFile, names: ["phaser"], compile } as const;
+  const build = { folder, encoderFile, names: ["layer3", "phaser"], compile } as const;
   const refresh = async () => {
     compiled = [];
     await refreshKernels(build);
     return compiled;
   };
-  const all = ["phaser.ts", "opus-encoder.ts"];
-  const old = new URL("removed-loop.wasm", folder);
-  writeFileSync(old, "of an older build");
+  const all = ["layer3.ts", "phaser.ts", "opus-encoder.ts"];
+  const olds = ["removed-loop.wasm", "removed-loop.tables"].map((name) => new URL(name, folder));
+  for (const old of olds) writeFileSync(old, "of an older build");
   await buildKernels(build);
   expect(compiled).toEqual(all);
-  expect(existsSync(old)).toBe(false);
+  expect(olds.filter((old) => existsSync(old))).toEqual([]);
   expect(await refresh()).toEqual([]);
   writeFileSync(builtFrom, "of another source");
   expect(await refresh()).toEqual(all);
@@ -50,6 +51,10 @@ it("audio loops are built again when one is missing or their sources have change
   rmSync(loop);
   expect(await refresh()).toEqual(all);
   expect(readFileSync(loop, "utf8")).toBe("the loop of phaser.ts");
+  const tables = new URL("layer3.tables", folder);
+  rmSync(tables);
+  expect(await refresh()).toEqual(all);
+  expect(readFileSync(tables).equals(layer3Tables())).toBe(true);
   rmSync(encoderFile);
   expect(await refresh()).toEqual(all);
 });

@@ -1,6 +1,6 @@
-// The tables of parametric stereo (ISO 14496-3 section 8.6.4), as the AAC decoder's memory holds them. Audio thread.
+// The tables of parametric stereo (ISO 14496-3 section 8.6.4), as the AAC decoder's memory holds them. Part of the build.
 
-import * as map from "./numbers/aac.ts";
+import * as map from "../../../src/media/kernels/numbers/aac.ts";
 
 /** Level differences in dB, coarse and fine: those above 0; the others mirror them. */
 const COARSE_DB = [2, 4, 7, 10, 14, 18, 25];

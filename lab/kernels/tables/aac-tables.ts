@@ -1,10 +1,10 @@
-// The tables of AAC (ISO 14496-3 subpart 4), as the decoder's memory holds them: made once per thread. Audio thread.
+// The tables of AAC (ISO 14496-3 subpart 4), as the decoder's memory holds them. Part of the build.
 
+import * as map from "../../../src/media/kernels/numbers/aac.ts";
 import { REPLICATION_CODES, SCALE_CODES, SPECTRUM_CODES, STEREO_CODES } from "./aac-codes.ts";
 import { writeReplicationTables } from "./aac-replication-tables.ts";
 import { writeStereoTables } from "./aac-stereo-tables.ts";
 import { writeHuffmanTable } from "./huffman-tables.ts";
-import * as map from "./numbers/aac.ts";
 
 type Widths = readonly number[];
 

@@ -1,7 +1,7 @@
 // The tables of spectral band replication (ISO 14496-3 sections 4.6.18 and 4.A.6), as the AAC decoder's memory holds them.
-// Audio thread.
+// Part of the build.
 
-import * as map from "./numbers/aac.ts";
+import * as map from "../../../src/media/kernels/numbers/aac.ts";
 
 /** Table 4.A.87, times 1e10: the first half of the window of the filter banks, and its middle. */
 const WINDOW: readonly number[] = [

@@ -1,8 +1,8 @@
-// The tables of MPEG audio layer III (ISO 11172-3 annex B, ISO 13818-3), as the decoder's memory holds them: made once per
-// thread. Audio thread.
+// The tables of MPEG audio layer III (ISO 11172-3 annex B, ISO 13818-3), as the decoder's memory holds them. Part of the
+// build.
 
-import { F32_BYTES } from "./numbers/block.ts";
-import * as map from "./numbers/layer3.ts";
+import { F32_BYTES } from "../../../src/media/kernels/numbers/block.ts";
+import * as map from "../../../src/media/kernels/numbers/layer3.ts";
 
 /**
  * Table B.7, by number: the codes from the lowest (all bits 0) to the highest, each with its length in base 36 and its two

@@ -1,4 +1,4 @@
-// Writes Huffman tables as the AAC decoder looks them up (assembly/aac/codes.ts). Audio thread.
+// Writes Huffman tables as the AAC decoder looks them up (src/media/kernels/assembly/aac/codes.ts). Part of the build.
 
 /** Bits of the first look into a table, and of those that continue longer codes. */
 const LOOK_BITS = 8;

@@ -1,4 +1,5 @@
-// The Huffman tables of AAC (ISO 14496-3 section 4.A.1), by which the decoder's memory is filled. Audio thread.
+// The Huffman tables of AAC (ISO 14496-3 section 4.A.1), by which the decoder's memory is filled. Part of
+// the build.
 
 /**
  * Each code from the lowest (all bits 0) to the highest: its length in base 36, and its index in two digits of base 36.
