@@ -60,7 +60,7 @@ afterAll(() => {
 test("the lab's tarball has compiled modules, what they read, and READMEs; packing leaves nothing in the checkout", () => {
   const paths = lab.files.map(({ path }) => path);
   const known =
-    /^(?:dist\/(?:lab|opus-encoder\/(?:lab|src)|src|plugins)\/.*\.js|dist\/src\/media\/kernels\/[\w-]+\.wasm|dist\/lab\/media-files\/codec-\w+\.json)$|^bin\/tonearm-lab\.js$|^(?:[\w-]+\/)?README\.md$|^LICENSE$|^package\.json$/;
+    /^(?:dist\/(?:lab|opus-encoder\/(?:lab|src)|src|plugins)\/.*\.js|dist\/src\/media\/kernels\/[\w-]+\.(?:wasm|tables)|dist\/lab\/media-files\/codec-\w+\.json)$|^bin\/tonearm-lab\.js$|^(?:[\w-]+\/)?README\.md$|^LICENSE$|^package\.json$/;
   expect(paths.filter((path) => !known.test(path) || /^dist\/lab\/(?:bundles|kernels)\//.test(path))).toEqual([]);
   expect(paths).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/tonearm-lab.js"]));
   expect(lab.size).toBeLessThan(PACKED_BYTES_MAX);

@@ -56,7 +56,7 @@ afterAll(() => rmSync(shelf, { recursive: true, force: true }));
 
 /** The files of the build that are needed at run time. */
 const RUNS =
-  /^dist\/(node\/(.*\.js|opus-encoder\/opus-encoder\.wasm|third-party-notices\.txt|dashboard\/.*)$|src\/plugin-api\/plugin\.|src\/media\/kernels\/[\w-]+\.wasm$)/;
+  /^dist\/(node\/(.*\.js|opus-encoder\/opus-encoder\.wasm|third-party-notices\.txt|dashboard\/.*)$|src\/plugin-api\/plugin\.|src\/media\/kernels\/[\w-]+\.(?:wasm|tables)$)/;
 
 /** Found by no import: without it libopus encodes, at three times the CPU. */
 const ENCODER = "dist/node/opus-encoder/opus-encoder.wasm";
