@@ -4,6 +4,7 @@ import * as map from "../../../src/media/kernels/numbers/aac.ts";
 import { REPLICATION_CODES, SCALE_CODES, SPECTRUM_CODES, STEREO_CODES } from "./aac-codes.ts";
 import { writeReplicationTables } from "./aac-replication-tables.ts";
 import { writeStereoTables } from "./aac-stereo-tables.ts";
+import { writeBandStarts } from "./band-starts.ts";
 import { writeHuffmanTable } from "./huffman-tables.ts";
 
 type Widths = readonly number[];
@@ -90,8 +91,8 @@ export function aacTables(): Uint8Array {
   floats(map.PAIRS_16_BYTE, tuples(17, 2, 0));
   for (const [rate, { long, short, shaped }] of RATES.entries()) {
     bytes.set([long.length, shaped[0], short.length, shaped[1]], map.RATE_FACTS_BYTE + 4 * rate);
-    writeStarts(view, map.LONG_BANDS_BYTE + 2 * map.LONG_BANDS * rate, long);
-    writeStarts(view, map.SHORT_BANDS_BYTE + 2 * map.SHORT_BANDS * rate, short);
+    writeBandStarts(view, map.LONG_BANDS_BYTE + 2 * map.LONG_BANDS * rate, long);
+    writeBandStarts(view, map.SHORT_BANDS_BYTE + 2 * map.SHORT_BANDS * rate, short);
   }
   floats(
     map.SHAPING_BYTE,
@@ -130,14 +131,6 @@ function tuples(base: number, count: number, lowest: number): readonly number[] 
   return range(base ** count, (index) =>
     range(count, (digit) => power((Math.floor(index / base ** (count - 1 - digit)) % base) + lowest)),
   ).flat();
-}
-
-function writeStarts(view: DataView, address: number, widths: Widths): void {
-  let start = 0;
-  for (const [band, width] of [...widths, 0].entries()) {
-    view.setUint16(address + 2 * band, start, true);
-    start += width;
-  }
 }
 
 /** Section 4.6.9.3: 16 values; `storedBits` are read, as a number with sign. */

@@ -3,6 +3,7 @@
 
 import { F32_BYTES } from "../../../src/media/kernels/numbers/block.ts";
 import * as map from "../../../src/media/kernels/numbers/layer3.ts";
+import { writeBandStarts } from "./band-starts.ts";
 
 /**
  * Table B.7, by number: the codes from the lowest (all bits 0) to the highest, each with its length in base 36 and its two
@@ -155,9 +156,11 @@ export function layer3Tables(): Uint8Array {
   );
   writeCodes(view);
   writeQuads(bytes);
-  LONG_BANDS.forEach((widths, rate) => void writeStarts(view, map.LONG_BANDS_BYTE + 2 * rate * map.LONG_BANDS, widths));
+  LONG_BANDS.forEach(
+    (widths, rate) => void writeBandStarts(view, map.LONG_BANDS_BYTE + 2 * rate * map.LONG_BANDS, widths),
+  );
   SHORT_BANDS.forEach(
-    (widths, rate) => void writeStarts(view, map.SHORT_BANDS_BYTE + 2 * rate * map.SHORT_BANDS, widths),
+    (widths, rate) => void writeBandStarts(view, map.SHORT_BANDS_BYTE + 2 * rate * map.SHORT_BANDS, widths),
   );
   bytes.set(SCALE_BITS, map.SCALE_BITS_BYTE);
   bytes.set(SCALE_COUNTS, map.SCALE_COUNTS_BYTE);
@@ -250,14 +253,6 @@ function writeQuads(bytes: Uint8Array): void {
     bytes.fill(bits | (values << 4), first, first + (1 << (6 - bits)));
     const plain = map.QUADS_BYTE + 64 + 4 * (15 - values);
     bytes.fill(4 | (values << 4), plain, plain + 4);
-  }
-}
-
-function writeStarts(view: DataView, address: number, widths: readonly number[]): void {
-  let start = 0;
-  for (const [band, width] of [...widths, 0].entries()) {
-    view.setUint16(address + 2 * band, start, true);
-    start += width;
   }
 }
 
