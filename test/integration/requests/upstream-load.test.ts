@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { noise } from "../../../lab/isolation/generators/mutate.ts";
 import { seededRandom } from "../../../lab/seeded-random.ts";
 import type { LoadView } from "../../../lab/test-environment/bot.ts";
 import { TEST_PASSWORD } from "../../../lab/test-environment/test-environment.ts";
@@ -11,10 +12,9 @@ import { type ExceptionView, pathsIn, UpstreamTestEnvironment } from "../../supp
 
 const MEDIA = new URL("../../fixtures/media/", import.meta.url);
 const SECRET = "hunter2";
-const random = seededRandom(1);
 
 const FILES = {
-  "random.mp3": Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256)),
+  "random.mp3": noise(20_000, seededRandom(1)),
   "empty.mp3": "",
   "text.txt": "Hello!\n",
   "page.html": "<!DOCTYPE html><html><head><title>Video</title></head><body>no sound here</body></html>",

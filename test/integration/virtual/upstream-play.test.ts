@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { noise } from "../../../lab/isolation/generators/mutate.ts";
 import { countedSong, numbersFrom } from "../../../lab/media-files/counted-song.ts";
 import { type Answer, type AnswerPlan, DROP, plainPlan, statusPlan } from "../../../lab/media-server/answer-plan.ts";
 import { seededRandom } from "../../../lab/seeded-random.ts";
@@ -11,8 +12,7 @@ import { pathsIn, UpstreamTestEnvironment } from "../../support/upstream-test-en
 import { narrating, type VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
 
 const SECRET = "hunter2";
-const random = seededRandom(1);
-const GARBAGE = Uint8Array.from({ length: 5000 }, () => Math.floor(random() * 256));
+const GARBAGE = noise(5000, seededRandom(1));
 const SONG = countedSong({ seconds: 2 });
 /** Three of its four pages end before this byte. */
 const THREE_PAGES_BYTES = 8000;
