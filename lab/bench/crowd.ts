@@ -63,16 +63,31 @@ export class Crowd {
     throw new CannotPlay(`does not load ${file}: ${status} ${wordsOf(body)}`);
   }
 
-  /** Plays one file in `count` players until they are stopped; resolves with their guilds when all are audible. */
+  /**
+   * Plays one file in `count` players until they are stopped; resolves with their guilds when all are audible. For the
+   * node it is a different track in each, as a node does work for equal ones only once.
+   */
   async play(file: string, count: number, further: object = {}): Promise<readonly string[]> {
-    const track = { encoded: await this.load(file) };
     const guildIds = this.newGuilds(count);
     await this.inGroups(guildIds, async (guildId) => {
-      await this.update(guildId, { voice: await this.issueVoice(guildId) });
-      await this.update(guildId, { track, ...further });
+      await this.#join(guildId, { track: { encoded: await this.load(`${file}?${guildId}`) }, ...further });
     });
     await this.untilAudible(guildIds);
     return guildIds;
+  }
+
+  /** Like `play`, with one track for all players. */
+  async playTogether(file: string, count: number, further: object = {}): Promise<readonly string[]> {
+    const track = { encoded: await this.load(file) };
+    const guildIds = this.newGuilds(count);
+    await this.inGroups(guildIds, (guildId) => this.#join(guildId, { track, ...further }));
+    await this.untilAudible(guildIds);
+    return guildIds;
+  }
+
+  async #join(guildId: string, update: object): Promise<void> {
+    await this.update(guildId, { voice: await this.issueVoice(guildId) });
+    await this.update(guildId, update);
   }
 
   issueVoice(guildId: string): Promise<IssuedVoice> {

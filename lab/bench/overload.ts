@@ -43,7 +43,6 @@ interface Crowd {
   readonly node: NodeProcess;
   readonly world: World;
   readonly bot: Bot;
-  readonly encoded: string;
   readonly guildIds: string[];
   tried: number;
 }
@@ -97,7 +96,9 @@ async function step(crowd: Crowd): Promise<void> {
   await sleep(Math.max(0, STEP_MS - (performance.now() - startedMs)));
 }
 
-async function play({ world, bot, encoded, guildIds }: Crowd, guildId: string): Promise<void> {
+async function play({ world, bot, guildIds }: Crowd, guildId: string): Promise<void> {
+  // A different track for each: a node does work for equal ones only once.
+  const encoded = await bot.loadEncoded(`${await world.mediaUrl()}/song.mp3?${guildId}`);
   const voice = await world.issueVoice({ guildId, userId: USER_ID, channelId: `${guildId}7`, daveVersion: 0 });
   await bot.update(guildId, { voice });
   const path = `/v4/sessions/${bot.sessionId}/players/${guildId}`;
@@ -132,9 +133,8 @@ async function withCrowd<T>(isControlled: boolean, measure: (crowd: Crowd) => Pr
   const node = await NodeProcess.start(own, { TONEARM_WORKERS_LOAD_CONTROL: String(isControlled) });
   try {
     const bot = await Bot.connect({ url: node.url, password: node.password, userId: USER_ID });
-    const encoded = await bot.loadEncoded(`${await world.mediaUrl()}/song.mp3`);
     try {
-      return await measure({ node, world, bot, encoded, guildIds: [], tried: 0 });
+      return await measure({ node, world, bot, guildIds: [], tried: 0 });
     } finally {
       bot.close();
     }

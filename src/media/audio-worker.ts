@@ -14,6 +14,7 @@ import type { AudioCommand } from "./handoff/relay-messages.ts";
 import { RelayPort } from "./handoff/relay-port.ts";
 import { RelayedVoice } from "./handoff/relayed-voice.ts";
 import type { PacerLink } from "./pacer/pacer-link.ts";
+import { FrameShares } from "./pipeline/shared-frames.ts";
 import { AudioPlayer, type PlayerContext } from "./player/audio-player.ts";
 import { createRepairBuckets } from "./player/silence-watch.ts";
 import type { ErrorBoundary } from "./scheduler/error-boundary.ts";
@@ -85,7 +86,7 @@ export class AudioWorker {
     });
     const { clock, open, codecs, filterModules, createBudget, trackStuckThresholdMs, send } = options;
     const repairs = createRepairBuckets(clock);
-    const tracks = { clock, open, codecs, filterModules, createBudget };
+    const tracks = { clock, open, codecs, shares: new FrameShares(), filterModules, createBudget };
     this.#context = { ...tracks, loop: this.#loop, trackStuckThresholdMs, repairs, send };
     if (filterModules !== undefined) filterModules.onChanged = (name) => this.#refreshFilter(name);
     this.#armReport();

@@ -25,6 +25,16 @@ export const WORKLOADS: readonly Workload[] = [
   playing("aac", { file: "song.m4a", players: 20, detail: "AAC in MP4, 44.1 kHz" }),
   playing("flac", { file: "song.flac", players: 20, detail: "FLAC, 44.1 kHz" }),
   playing("volume", { file: "song.webm", players: 20, detail: "WebM-Opus at volume 50", further: { volume: 50 } }),
+  {
+    name: "one-song",
+    detail: "WebM-Opus at volume 50, the same track in all players",
+    players: 100,
+    isSteady: true,
+    async prepare(scene) {
+      await scene.crowd.playTogether("song.webm", scene.players, { volume: 50 });
+      return quietly(scene);
+    },
+  },
   playing("filters", {
     file: "song.webm",
     players: 10,

@@ -19,6 +19,8 @@ const QUEUE_COUNT_MAX = 512;
 const DESCRIPTION_BYTES_MAX = 4 * 1024 * 1024;
 /** Packets kept behind the playing position (80 ms): they warm up a decoder when passthrough ends. */
 export const HISTORY_PACKETS = 4;
+/** Audio that warms up any decoder, before the position where other bytes or another decoder take over: ten frames of MP3. */
+export const DECODER_WARM_UP_MS = 270;
 /** Packets kept during passthrough, including those that may be rewound. */
 const PASSED_PACKETS_MAX = HISTORY_PACKETS + FRAMES_AHEAD_MAX;
 /**
@@ -39,6 +41,8 @@ export class PacketQueue {
   #durationMs = 0;
   #sizeBytes = 0;
   #descriptionBytes = 0;
+  /** Length of the history that is kept besides; see `keepHistory`. */
+  #historyMs = 0;
 
   get length(): number {
     return this.#store.end - this.#next;
@@ -138,7 +142,26 @@ export class PacketQueue {
     return hasSkipped;
   }
 
+  /** Takes packets up to the one that holds this track time. */
+  skipTo(trackMs: number): void {
+    while (this.length > 1 && this.#store.timestampMsOf(this.#next + 1) <= trackMs) this.#take(HISTORY_PACKETS);
+  }
+
   // The history
+
+  /** From now on history reaches this far back, whatever the codec, milliseconds of track time; 0: as little as needed. */
+  keepHistory(lengthMs: number): void {
+    this.#historyMs = lengthMs;
+  }
+
+  /** Packets come again from the one that holds this track time, or the oldest that is kept. */
+  returnBefore(trackMs: number): void {
+    let number = this.#next;
+    while (number > this.#store.first && (number === this.#store.end || this.#store.timestampMsOf(number) > trackMs)) {
+      number -= 1;
+    }
+    this.#returnTo(number);
+  }
 
   /** The newest `countMax` packets that were taken, oldest first. Their bytes are valid until others are taken. */
   history(countMax: number): QueuedPacket[] {
@@ -195,9 +218,19 @@ export class PacketQueue {
   #take(countMax: number): void {
     // Nothing returns to other codecs, whose packets may be large.
     const isKept = this.stream.codec === "opus";
+    const keptFromMs = this.timestampMs - this.#historyMs;
     this.#count(this.#next, -1);
     this.#next += 1;
-    this.#store.dropBefore(isKept ? this.#next - countMax : this.#next);
+    let first = isKept ? this.#next - countMax : this.#next;
+    if (this.#historyMs > 0) first = Math.min(first, this.#firstFrom(keptFromMs));
+    this.#store.dropBefore(first);
+  }
+
+  /** The number of the oldest one that begins no earlier. */
+  #firstFrom(trackMs: number): number {
+    let number = this.#store.first;
+    while (number < this.#next && this.#store.timestampMsOf(number) < trackMs) number += 1;
+    return number;
   }
 
   #returnTo(number: number): void {

@@ -10,7 +10,7 @@ import type { AudioStream, Packet } from "../format/packet.ts";
 import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
 import { OPUS_PACKET_BYTES_MAX, OpusRepacketizer } from "../opus/opus-packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
-import { PacketQueue } from "./packet-queue.ts";
+import { DECODER_WARM_UP_MS, PacketQueue } from "./packet-queue.ts";
 import { type Jump, PreparedJump } from "./prepared-jump.ts";
 import { ReplacementStream } from "./replacement-stream.ts";
 import type { TrackTally } from "./track-tally.ts";
@@ -28,8 +28,6 @@ const UNREADABLE_MAX = 8;
 /** Limit of replacements of a plugin's track in a row, each before this much more of it was read. */
 const REPLACEMENTS_MAX = 3;
 const REPLACEMENT_GAIN_MS = 1_000;
-/** Audio before the position where other bytes take over, to warm up the decoder: ten frames of MP3. */
-const WARM_UP_MS = 270;
 /** Times that are closer are the same. */
 const SAME_MOMENT_MS = 0.5;
 
@@ -520,7 +518,7 @@ export class PacketReader {
       this.#stream = stream;
     }
     const fromMs = this.#repeatedUntilMs(packet);
-    if (fromMs !== undefined && packet.timestampMs + packet.durationMs < fromMs - WARM_UP_MS) return;
+    if (fromMs !== undefined && packet.timestampMs + packet.durationMs < fromMs - DECODER_WARM_UP_MS) return;
     const isOpus = stream.codec === "opus" && stream.channelCount <= 2;
     if (isOpus && packet.data.length > OPUS_PACKET_BYTES_MAX) return;
     const pendingMs = isOpus ? this.#repacketizer.pendingSamples / SAMPLES_PER_MS : 0;

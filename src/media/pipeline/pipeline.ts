@@ -10,11 +10,13 @@ import type { FilterDefinition } from "../effects/filters/filter-definition.ts";
 import { FRAME_MS, FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { CodecSupply } from "./codecs.ts";
+import { FrameSharing } from "./frame-sharing.ts";
 import { endsTrack, JumpList } from "./jump-list.ts";
 import { HISTORY_PACKETS } from "./packet-queue.ts";
 import { PacketReader, type PacketReaderOptions } from "./packet-reader.ts";
 import { type PacketSupply, packetSupplyOf } from "./packet-supply.ts";
 import type { Jump } from "./prepared-jump.ts";
+import type { FrameShares } from "./shared-frames.ts";
 import { TrackTally } from "./track-tally.ts";
 import { type AudioFrame, Transcoder, type TranscoderOptions } from "./transcoder.ts";
 import { TranscoderSupply } from "./transcoder-supply.ts";
@@ -29,6 +31,8 @@ export interface PipelineOptions extends Omit<PacketReaderOptions, "onProgress" 
   readonly filters: FilterSettings;
   /** The filters of plugins. Default: none. */
   readonly pluginFilters?: (() => readonly FilterDefinition[]) | undefined;
+  /** Where pipelines find others that make the same frames. Default: nowhere. */
+  readonly shares?: FrameShares | undefined;
   /** Something can be produced that could not before, or the end was reached: try `produce` again. */
   readonly onProgress: () => void;
   /** The track cannot continue. Buffered audio can still be produced. At most once. */
@@ -53,6 +57,7 @@ export class Pipeline {
   readonly #span: { readonly startMs: number; endMs: number };
   #transcoder: Transcoder | undefined;
   readonly #transcoders: TranscoderSupply;
+  readonly #sharing: FrameSharing;
   #runNumber = 0;
   #endMs: number | undefined;
   #jumps = new JumpList();
@@ -87,9 +92,13 @@ export class Pipeline {
       codecs: options.codecs,
       budget: options.budget,
       create: (parts) => this.#createTranscoder(parts),
-      onReady: () => this.#options.onProgress(),
+      onReady: () => {
+        this.#sharing.onTranscoderReady();
+        this.#options.onProgress();
+      },
       onFailure: (error) => this.#break(error),
     });
+    this.#sharing = this.#createSharing();
     this.#chain.setVolume(options.volume);
     this.#chain.setFilters(options.filters);
     this.#span = { startMs: options.startMs, endMs: Number.POSITIVE_INFINITY };
@@ -137,6 +146,7 @@ export class Pipeline {
   get isOutdated(): boolean {
     if (this.hasLanded || (this.#isPastJump && this.#reader.isJumpReady)) return true;
     if (this.#transcoders.ready === undefined || this.#startsMs.length === 0) return false;
+    if (this.#sharing.isActive) return this.#sharing.isOutdated;
     // The start of fades was known before: the frame would be passed through again, and be outdated again.
     return this.#guard(() => !this.#chain.areSettingsNeutral) ?? false;
   }
@@ -149,7 +159,7 @@ export class Pipeline {
   get rewindFramesMax(): number {
     if (this.#isBroken || this.#isClosed) return 0;
     const countMax = this.#transcoder?.rewindFramesMax ?? FRAMES_AHEAD_MAX;
-    return Math.min(countMax, this.#startsMs.length);
+    return Math.min(Math.max(0, countMax - this.#sharing.framesAhead), this.#startsMs.length);
   }
 
   /**
@@ -164,6 +174,7 @@ export class Pipeline {
     this.#positionMs = this.#startsMs[first] ?? this.#positionMs;
     this.#startsMs.length = first;
     this.#runFrames -= count;
+    if (this.#sharing.isActive) return;
     if (this.#transcoder === undefined) this.#rewindPackets(count);
     else this.#guard(() => this.#transcoder?.rewind(count));
   }
@@ -173,6 +184,7 @@ export class Pipeline {
     if (this.#reader.seekTargetMs !== undefined) return false;
     if (this.#endMs !== undefined && this.#positionMs >= this.#endMs) return true;
     if (this.#isBroken || (this.#isJumpEnd && this.#isJumpDue)) return true;
+    if (this.#sharing.isActive) return this.#sharing.isEnded || (this.#hasFailed && this.#reader.queue.length === 0);
     if (this.#transcoder !== undefined) return this.#guard(() => this.#transcoder?.isDrained) ?? true;
     return this.#reader.isFinished && this.#reader.queue.length === 0 && !this.#transcoders.isPending;
   }
@@ -186,6 +198,7 @@ export class Pipeline {
 
   /** The reason for an empty `produce`. */
   get stallReason(): StallReason {
+    if (this.#sharing.isFollowing && this.#reader.queue.length > 0) return "decoder";
     const isDecoding = this.#transcoders.isPending || (this.#transcoder?.isWaiting ?? false);
     return isDecoding ? "decoder" : "input";
   }
@@ -200,6 +213,7 @@ export class Pipeline {
    * stay where they are.
    */
   seek(positionMs: number): void {
+    this.#sharing.leave();
     this.#reader.seek(this.#jumps.landingOf(positionMs));
     if (this.#reader.seekTargetMs !== undefined) this.#jump = undefined;
     this.#isJumpEnd = false;
@@ -213,6 +227,7 @@ export class Pipeline {
    */
   setJumps(jumps: readonly Jump[], heardMs: number, landingMs = 0): void {
     this.#jumps = new JumpList(jumps);
+    if (jumps.length > 0) this.#sharing.leave();
     if (this.#reader.seekTargetMs !== undefined || this.hasLanded || this.#isLateJump(heardMs)) return;
     // A jump that is made is not made again, though listeners have yet to hear it.
     const fromMs = this.#hasJumped ? Math.max(heardMs, this.#reader.landedMs) : heardMs;
@@ -227,12 +242,12 @@ export class Pipeline {
 
   /** 0 to 1000, 100 leaves the audio unchanged; a change is a ramp of 10 ms. */
   setVolume(volume: number): void {
-    this.#chain.setVolume(volume);
+    this.#sharing.setVolume(volume);
   }
 
   /** Replaces all filters, from the next frame that is produced on. */
   setFilters(filters: FilterSettings): void {
-    this.#chain.setFilters(filters);
+    this.#sharing.setFilters(filters);
   }
 
   /** Track time that passes in a second of output, in seconds: timescale's. */
@@ -272,6 +287,7 @@ export class Pipeline {
 
   /** Prepares for a mix with another track: from the next frame on it is decoded, whatever else is requested. */
   keepDecoded(): void {
+    this.#sharing.leave();
     this.#chain.fades.keepDecoded();
   }
 
@@ -293,6 +309,11 @@ export class Pipeline {
   }
 
   #makeFrame(): Uint8Array | undefined {
+    if (this.#sharing.isActive) {
+      const frame = this.#sharing.produce();
+      if (frame !== undefined) this.#advanceTo(this.#sharing.endMs);
+      if (this.#sharing.isActive || frame !== undefined) return frame;
+    }
     return this.#transcoder === undefined ? this.#passThrough() : this.#transcode(this.#transcoder);
   }
 
@@ -318,6 +339,8 @@ export class Pipeline {
       if (this.#isClosed) return false;
       this.#followReader();
       if (this.isEnded) return false;
+      this.#sharing.leave();
+      if (!this.#sharing.leaveIfReady()) return false;
       const { queue } = this.#reader;
       if (this.#transcoder === undefined && queue.length > 0) this.#startTranscoder(queue.stream);
       return this.#transcoder?.canBegin(this.#supply) ?? false;
@@ -328,6 +351,11 @@ export class Pipeline {
   /** True while it is decoded and audible: the output of `render` continues that of `produce`. */
   get isTranscoding(): boolean {
     return this.#transcoder?.isRunning ?? false;
+  }
+
+  /** True while it plays frames that another pipeline transcodes. */
+  get isFollowing(): boolean {
+    return this.#sharing.isFollowing;
   }
 
   /** False when `render` has returned all there is, at the end or because the input is starved. */
@@ -357,6 +385,7 @@ export class Pipeline {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#sharing.stop();
     this.#reader.close();
     this.#transcoders.close();
     this.#stopTranscoder();
@@ -409,6 +438,7 @@ export class Pipeline {
 
   /** A seek has landed, or a jump was made: from here on packets belong to another position. */
   #beginRun(): void {
+    this.#sharing.stop();
     this.#runNumber = this.#reader.runNumber;
     this.#reader.queue.forget();
     this.#runFrames = 0;
@@ -436,6 +466,7 @@ export class Pipeline {
     const { isPassable, stream } = queue;
     this.#chain.setPosition(this.#positionMs, this.#span);
     if (!isPassable || !this.#chain.isNeutral) {
+      if (this.#isRunFresh && this.#sharing.join(stream)) return this.#makeFrame();
       this.#startTranscoder(stream);
       // Until the decoder is ready, music that can be passed through continues.
       if (this.#transcoder !== undefined) return this.#transcode(this.#transcoder);
@@ -531,6 +562,29 @@ export class Pipeline {
     });
   }
 
+  #createSharing(): FrameSharing {
+    const { shares, input, lengthMs, startMs, volume, filters, budget } = this.#options;
+    return new FrameSharing({
+      shares,
+      playback: { input, lengthMs, startMs, volume, filters, owner: budget.owner },
+      reader: this.#reader,
+      supply: this.#supply,
+      transcoders: this.#transcoders,
+      chain: this.#chain,
+      tally: this.tally,
+      transcoder: () => this.#transcoder,
+      setTranscoder: (transcoder) => {
+        this.#stopTranscoder();
+        this.#transcoder = transcoder;
+      },
+      frameNumber: () => this.#runFrames,
+      positionMs: () => this.#positionMs,
+      guard: (work) => this.#guard(work),
+      begin: (transcoder) => this.#startTranscoderFresh(transcoder),
+      beforeFrame: () => this.#updateSpan(),
+    });
+  }
+
   /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
   #startTranscoderFresh(transcoder: Transcoder): void {
     this.#reader.queue.rewind();
@@ -585,6 +639,7 @@ export class Pipeline {
   #fail(error: unknown): void {
     if (this.#hasFailed || this.#isClosed) return;
     this.#hasFailed = true;
+    this.#sharing.leave();
     this.#options.onFailure(error);
     this.#options.onProgress();
   }

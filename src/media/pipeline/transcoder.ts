@@ -5,8 +5,15 @@
 
 import type { EffectChain, TrackSpan } from "../effects/effect-chain.ts";
 import type { FrameEncoder } from "../encode/frame-encoder.ts";
-import { ENCODER_DELAY_SAMPLES, FRAME_SAMPLES, FRAMES_AHEAD_MAX, SAMPLES_PER_MS } from "../format/audio-format.ts";
+import {
+  ENCODER_DELAY_SAMPLES,
+  FRAME_MS,
+  FRAME_SAMPLES,
+  FRAMES_AHEAD_MAX,
+  SAMPLES_PER_MS,
+} from "../format/audio-format.ts";
 import { readFrameHead } from "../opus/frame-head.ts";
+import { DECODER_WARM_UP_MS } from "./packet-queue.ts";
 import type { QueuedPacket } from "./packet-store.ts";
 import type { PacketSupply } from "./packet-supply.ts";
 import { RecentFrames } from "./recent-frames.ts";
@@ -21,6 +28,11 @@ const SEEK_FADE_SAMPLES = 240;
  * speed.
  */
 const READ_RETAINED_SAMPLES_MAX = 28_800;
+
+/** Frames that are made and not sent before one that continues those of another transcoder: filters and encoder know what came before. */
+const WARM_UP_FRAMES = 11;
+/** Where packets are needed from, before the position of `continueAt`, milliseconds. */
+export const CONTINUE_BEFORE_MS = DECODER_WARM_UP_MS + WARM_UP_FRAMES * FRAME_MS;
 
 /** The previous pitch filter still applies at the beginning of the first, which is then louder than all the rest. */
 const MATCHING_FRAMES = 2;
@@ -57,6 +69,8 @@ export class Transcoder {
   #primed: "no" | "half" | "yes" = "no";
   /** Nothing is audible before this transcoder's audio. */
   #isFirst = true;
+  /** Frames before the first one that is sent, yet to be made. */
+  #warmUpFrames = 0;
   /** The track's audio is followed by the padding that flushes the last of it out of the encoder. */
   #isClosedOff = false;
   /** True when the chain has been notified of the end of the track. */
@@ -106,9 +120,25 @@ export class Transcoder {
     if (spareSamples > 0) this.#discard(spareSamples);
   }
 
+  /**
+   * Starts where listeners have heard another transcoder's audio of this track, with the same settings, up to
+   * `positionMs`. The supply begins at `packetsMs`, best CONTINUE_BEFORE_MS earlier: that audio warms up decoder,
+   * filters and encoder.
+   */
+  continueAt(positionMs: number, packetsMs: number): void {
+    this.#warmUpFrames = WARM_UP_FRAMES;
+    const startMs = positionMs - WARM_UP_FRAMES * FRAME_MS + ENCODER_DELAY_SAMPLES / SAMPLES_PER_MS;
+    const fromMs = Math.max(startMs, packetsMs);
+    this.#decoder.startAt(fromMs);
+    this.#headMs = startMs;
+    const silence = new Float32Array(Math.round((fromMs - startMs) * SAMPLES_PER_MS));
+    this.#decoder.fifo.append(silence, silence, 0, silence.length);
+  }
+
   /** Jumps: audio decoded from the next packet on is audible from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
     this.#matchingFrames = 0;
+    this.#warmUpFrames = 0;
     this.#startFade();
     this.#options.chain.jump();
     this.#isClosedOff = false;
@@ -162,16 +192,21 @@ export class Transcoder {
    * `replaced`: the packet that the frame replaces, when those behind it may come next.
    */
   encode(supply: PacketSupply, replaced?: Uint8Array): Uint8Array | undefined {
-    if (this.#primed !== "yes") {
-      // A frame that is never sent, so that the encoder has the audio before the first one that is sent.
-      if (!this.#renderPriming(supply)) return undefined;
-      this.encoder.encode(this.#left, this.#right);
-      this.encoder.makeNextIndependent();
-    }
-    if (!this.#renderFrame(supply)) return undefined;
+    if (!this.prime(supply) || !this.#renderFrame(supply)) return undefined;
     this.#matchingFrames = replaced === undefined ? 0 : this.#matchingFrames + 1;
     const head = replaced === undefined ? undefined : readFrameHead(replaced);
     return this.encoder.encode(this.#left, this.#right, head);
+  }
+
+  /** True when the next frame continues the audio before it: filters and encoder have processed that. */
+  prime(supply: PacketSupply): boolean {
+    if (this.#primed === "yes") return true;
+    if (this.#warmUpFrames > 0) return this.#warmUp(supply);
+    if (!this.#renderPriming(supply)) return false;
+    // A frame that is never sent, so that the encoder has the audio before the first one that is sent.
+    this.encoder.encode(this.#left, this.#right);
+    this.encoder.makeNextIndependent();
+    return true;
   }
 
   /** True when the last frames were made so that the packet behind the last replaced one can follow. */
@@ -290,14 +325,14 @@ export class Transcoder {
     this.#startFade();
     chain.jump();
     fifo.unread(backSamples);
-    this.#warmUp();
+    this.#warmUpFilters();
     this.#headMs = last.contentMs + (fifo.readSamples - last.readSamples) / SAMPLES_PER_MS;
     this.#isFinished = false;
     this.#recentFrames.dropRewound();
   }
 
   /** Runs the new filters over the 20 ms before, without output, as far as those are available. */
-  #warmUp(): void {
+  #warmUpFilters(): void {
     const { chain } = this.#options;
     const { fifo } = this.#decoder;
     const neededSamples = Math.round(FRAME_SAMPLES * chain.rate);
@@ -353,6 +388,27 @@ export class Transcoder {
     fifo.keepRead(Math.min(READ_RETAINED_SAMPLES_MAX, Math.ceil(aheadSamples + heldSamples)));
   }
 
+  /** Frames that are never sent, up to the one that ends with the samples of the encoder's delay. */
+  #warmUp(supply: PacketSupply): boolean {
+    const { chain } = this.#options;
+    if (this.#warmUpFrames === WARM_UP_FRAMES) chain.begin(this.#decoder.stream.loudnessLufs);
+    for (; this.#warmUpFrames > 0; this.#warmUpFrames--) {
+      if (this.#gather(supply, FRAME_SAMPLES) < FRAME_SAMPLES && !this.#isClosedOff) return false;
+      this.#render(this.#left, this.#right, FRAME_SAMPLES);
+      chain.level(this.#left, this.#right, FRAME_SAMPLES);
+      this.encoder.encode(this.#left, this.#right);
+    }
+    this.encoder.makeNextIndependent();
+    this.#becomePrimed();
+    return true;
+  }
+
+  #becomePrimed(): void {
+    this.#primed = "yes";
+    this.#options.chain.saveLevel(this.#recentFrames.last.level);
+    this.#savePosition();
+  }
+
   /** The samples before the first frame, and as many of the frame as the encoder's delay. */
   #renderPriming(supply: PacketSupply): boolean {
     const { chain } = this.#options;
@@ -369,9 +425,7 @@ export class Transcoder {
     const newRight = this.#right.subarray(PRIMING_SAMPLES);
     this.#render(newLeft, newRight, ENCODER_DELAY_SAMPLES);
     chain.level(newLeft, newRight, ENCODER_DELAY_SAMPLES);
-    this.#primed = "yes";
-    chain.saveLevel(this.#recentFrames.last.level);
-    this.#savePosition();
+    this.#becomePrimed();
     return true;
   }
 

@@ -55,6 +55,7 @@ export interface TrackContext {
   readonly clock: Clock;
   readonly open: PipelineOptions["open"];
   readonly codecs: PipelineOptions["codecs"];
+  readonly shares?: PipelineOptions["shares"];
   /** The filters of plugins. Default: none. */
   readonly filterModules?: FilterModules | undefined;
   /** Creates the budget of a track of this player. */
@@ -70,7 +71,7 @@ export type PipelineHooks = Pick<
 /** Opens the track. */
 export function startTrack(
   command: PlayCommand,
-  { clock, open, codecs, createBudget }: TrackContext,
+  { clock, open, codecs, shares, createBudget }: TrackContext,
   hooks: PipelineHooks,
   tally?: TrackTally,
 ): PlayingTrack {
@@ -91,7 +92,7 @@ export function startTrack(
     staysUntilMs: Number.NEGATIVE_INFINITY,
     usedBeforeMs: 0,
     reopenedBefore: 0,
-    pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, budget, tally, ...hooks }),
+    pipeline: new Pipeline({ input, startMs, endMs, lengthMs, open, codecs, shares, budget, tally, ...hooks }),
   };
 }
 
@@ -166,7 +167,7 @@ export function remoteTrackOf({
 /** How its audio is made now, and what it holds. */
 export function audioOf(track: PlayingTrack): Omit<AudioState, "usedMs"> {
   const { pipeline, budget } = track;
-  const audibleMode = pipeline.isTranscoding ? "transcoding" : "passthrough";
+  const audibleMode = pipeline.isTranscoding || pipeline.isFollowing ? "transcoding" : "passthrough";
   return {
     mode: track.hasBeenAudible ? audibleMode : "opening",
     input: pipeline.tally.input,
