@@ -155,3 +155,43 @@ describe("packets that were taken", () => {
     expect([queue.startBehind(41), queue.startBehind(61)]).toEqual([60, undefined]);
   });
 });
+
+describe("history that is kept for another start", () => {
+  const queue = (stream: typeof MP3 | typeof OPUS) => {
+    const filled = new PacketQueue();
+    for (const packet of numberedPackets(60)) filled.push({ packet, stream });
+    return filled;
+  };
+
+  it("packets come again from the one that holds a moment, or the oldest that is kept, whatever the codec", () => {
+    const kept = queue(MP3);
+    kept.keepHistory(300);
+    for (let count = 0; count < 40; count++) kept.take();
+    kept.returnBefore(790);
+    expect([kept.timestampMs, kept.length]).toEqual([780, 21]);
+    kept.returnBefore(499);
+    expect(kept.timestampMs).toBe(480);
+    kept.returnBefore(0);
+    expect(kept.timestampMs).toBe(480);
+  });
+
+  it("history is dropped again once it is not needed", () => {
+    const kept = queue(MP3);
+    kept.keepHistory(300);
+    for (let count = 0; count < 40; count++) kept.take();
+    kept.keepHistory(0);
+    kept.take();
+    kept.returnBefore(0);
+    expect(kept.timestampMs).toBe(820);
+  });
+
+  it("packets are skipped up to the one that holds a moment, and never the last", () => {
+    const skipped = queue(OPUS);
+    skipped.skipTo(119);
+    expect(skipped.timestampMs).toBe(100);
+    skipped.skipTo(100);
+    expect(skipped.timestampMs).toBe(100);
+    skipped.skipTo(100_000);
+    expect([skipped.timestampMs, skipped.length]).toEqual([1180, 1]);
+  });
+});

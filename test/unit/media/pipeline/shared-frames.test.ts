@@ -57,6 +57,14 @@ class Worker {
   }
 }
 
+/** The song four times. */
+function longSong(): ScriptedDemuxer {
+  const packets = [0, 1, 2, 3].flatMap((time) =>
+    song.packets.map((packet) => ({ ...packet, timestampMs: packet.timestampMs + time * SONG_MS })),
+  );
+  return new ScriptedDemuxer({ stream: song.stream, packets });
+}
+
 /** Frames of the song, played alone. */
 async function playAlone(options: Partial<PipelineOptions> = {}): Promise<AheadPlayer> {
   const player = new Worker().start(options);
@@ -108,6 +116,19 @@ describe("pipelines that play the same track with the same settings", () => {
     await playAll([first, second]);
     expect(worker.decoderCount).toBe(1);
     expect(wordsOf(second.sent)).toEqual(wordsOf(control.sent));
+  });
+
+  it("a pipeline that starts more than five seconds later makes its frames itself", async () => {
+    const worker = new Worker();
+    const options = { lengthMs: 4 * SONG_MS };
+    const first = worker.start(options, longSong());
+    await first.play(240);
+    const second = worker.start(options, longSong());
+    await second.play(1);
+    await playAll([first, second], 20);
+    expect(worker.decoderCount).toBe(1);
+    await playAll([first, second, worker.start(options, longSong())], 20);
+    expect(worker.decoderCount).toBe(2);
   });
 
   it("rewound frames are sent again bit for bit, whoever rewinds", async () => {
@@ -260,6 +281,20 @@ describe("a pipeline that leaves the others", () => {
       expect(await hearDifference(player, control)).toBe(undefined);
       expect(player.sent.length).toBe(control.sent.length);
     }
+  });
+
+  it("a pipeline that was paused for more than ten seconds continues where it stopped, with its own frames", async () => {
+    const worker = new Worker();
+    const options = { lengthMs: 4 * SONG_MS };
+    const players = [1, 2].map(() => worker.start(options, longSong()));
+    await playAll(players, 60);
+    await players[0]!.play(600);
+    expect(worker.decoderCount).toBe(1);
+    await playAll(players, 100);
+    expect(worker.decoderCount).toBe(2);
+    const control = new Worker().start(options, longSong());
+    await control.play(160);
+    expect(await hearDifference(players[1]!, control)).toBe(undefined);
   });
 
   it("when the input of the one that makes the frames stalls, the others play on, and it goes on with them", async () => {

@@ -1,0 +1,91 @@
+// Guilds that play one song with the same settings: a worker transcodes it once for all of them, which no listener can
+// tell, not even when one of them changes its settings, pauses or stops. In virtual time.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
+import { decodeReceived } from "../../../lab/listen/received.ts";
+import { SongListener } from "../../support/song-listener.ts";
+import { makeSong } from "../../support/song-signal.ts";
+import { judgeSong } from "../../support/song-verdict.ts";
+import { narrating, VirtualTestEnvironment } from "../../support/virtual-test-environment.ts";
+
+const MEDIA = new URL("../../fixtures/media/", import.meta.url);
+/** Codecs fade in and out at the ends of a song. */
+const EDGE_SAMPLES = 4800;
+const FRAME_SAMPLES = 960;
+const SONGS = [
+  ["song.mp3", 2500],
+  ["song.webm", 5000],
+  ["song.m4a", 2500],
+] as const;
+
+let virtual: VirtualTestEnvironment;
+let listener: SongListener;
+
+beforeAll(async () => {
+  virtual = await VirtualTestEnvironment.start({ media: { root: MEDIA.pathname } });
+  listener = await virtual.run(() => SongListener.join(virtual.env));
+});
+
+afterAll(() => virtual.close());
+const narrated = narrating(() => virtual);
+
+async function startTogether(file: string, count: number): Promise<readonly string[]> {
+  const guildIds: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const guildId = await listener.openGuild(index % 2 === 0 ? 0 : 1);
+    await listener.start(guildId, `${virtual.env.media.url}/${file}`, { volume: 50 });
+    guildIds.push(guildId);
+  }
+  return guildIds;
+}
+
+/** Clicks and gaps away from the ends. */
+async function faultsOf(guildId: string): Promise<object> {
+  const { left } = await decodeReceived(listener.framesOf(guildId).map(({ opus }) => opus));
+  const inner = left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
+  return { clicks: findClicks(inner), gaps: findGaps(inner, { lengthSamplesMin: FRAME_SAMPLES * 2 }) };
+}
+
+async function expectSong(guildId: string, lengthMs: number): Promise<void> {
+  const { audio } = await listener.take(guildId);
+  const [left, right] = [0, 1].map((channel) => makeSong(channel, { sampleRateHz: 48_000, lengthMs }));
+  const verdict = judgeSong({ left: left!, right: right! }, audio); // one of each
+  expect(verdict.signalToNoiseDb).toBeGreaterThan(20);
+  expect(verdict).toMatchObject({ gapCount: 0 });
+}
+
+describe("guilds that play one song", () => {
+  test.each(SONGS)(
+    "the song is whole in all guilds when the first one stops: %s",
+    narrated(async (file, lengthMs) => {
+      const [first, ...others] = await startTogether(file, 4);
+      await listener.untilReceived(first!, 60); // there are four
+      await listener.leave(first!);
+      await Promise.all(others.map((guildId) => listener.untilEnd(guildId)));
+      for (const guildId of others) {
+        await expectSong(guildId, lengthMs);
+        expect(await faultsOf(guildId)).toEqual({ clicks: [], gaps: [] });
+      }
+    }),
+  );
+
+  test.each(SONGS)(
+    "the song is whole in all guilds when one changes its volume, one its filters, and one pauses: %s",
+    narrated(async (file, lengthMs) => {
+      const guildIds = await startTogether(file, 4);
+      await Promise.all(guildIds.map((guildId) => listener.untilReceived(guildId, 50)));
+      const [louder = "", filtered = "", paused = "", same = ""] = guildIds;
+      await listener.bot.update(louder, { volume: 90 });
+      await listener.bot.update(filtered, { filters: { equalizer: [{ band: 0, gain: 0.2 }] } });
+      await listener.bot.update(paused, { paused: true });
+      await listener.untilSilence(paused);
+      await listener.bot.update(paused, { paused: false });
+      await Promise.all(guildIds.map((guildId) => listener.untilEnd(guildId)));
+      for (const guildId of guildIds) expect(await faultsOf(guildId)).toMatchObject({ clicks: [] });
+      for (const guildId of [paused, same]) await expectSong(guildId, lengthMs);
+      const [before, after] = await Promise.all([same, louder].map((guildId) => listener.take(guildId)));
+      expect(after!.packets.length).toBe(before!.packets.length);
+    }),
+  );
+});
