@@ -212,6 +212,21 @@ describe("a pipeline that leaves the others", () => {
     expect(await hearDifference(changed, control)).toBeGreaterThanOrEqual(startFrame * FRAME_SAMPLES);
   });
 
+  it("the one that makes the frames leaves at its own position, where another is ahead of it", async () => {
+    const worker = new Worker();
+    const players = [worker.start(), worker.start()];
+    await playAll(players, 60);
+    await players[1]!.play(4);
+    const [maker] = players;
+    const startFrame = maker!.sent.length;
+    maker!.pipeline.setVolume(100);
+    maker!.rewind();
+    await playAll(players);
+    await expectNoFaults(maker!);
+    expect(await hearDifference(maker!, await playAlone({ volume: 100.0001 }), startFrame + 12)).toBe(undefined);
+    expect(worker.decoderCount).toBe(2);
+  });
+
   it("a filter changes without a click", async () => {
     const worker = new Worker();
     const players = [worker.start(), worker.start()];
@@ -267,6 +282,16 @@ describe("a pipeline that leaves the others", () => {
       expect(await hearDifference(player, control)).toBe(undefined);
       expect(wordsOf(player.sent)).toEqual(wordsOf(others[0]!.sent));
     }
+  });
+
+  it("nobody waits for the one that was to take that place, and was paused", async () => {
+    const worker = new Worker();
+    const players = Array.from({ length: 3 }, () => worker.start());
+    await playAll(players, 60);
+    players[0]!.pipeline.close();
+    while (players[1]!.pipeline.produce() !== undefined);
+    await players[2]!.play(60);
+    expect(players[2]!.sent).toHaveLength(120);
   });
 
   it("when the one that makes the frames is paused, the others play on", async () => {
