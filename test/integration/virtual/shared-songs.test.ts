@@ -13,6 +13,8 @@ const MEDIA = new URL("../../fixtures/media/", import.meta.url);
 /** Codecs fade in and out at the ends of a song. */
 const EDGE_SAMPLES = 4800;
 const FRAME_SAMPLES = 960;
+/** A change is audible within 100 ms. */
+const CHANGE_PACKETS_MAX = 5;
 const SONGS = [
   ["song.mp3", 2500],
   ["song.webm", 5000],
@@ -76,6 +78,7 @@ describe("guilds that play one song", () => {
       const guildIds = await startTogether(file, 4);
       await Promise.all(guildIds.map((guildId) => listener.untilReceived(guildId, 50)));
       const [louder = "", filtered = "", paused = "", same = ""] = guildIds;
+      const heard = [louder, filtered].map((guildId) => listener.audioPacketCount(guildId));
       await listener.bot.update(louder, { volume: 90 });
       await listener.bot.update(filtered, { filters: { equalizer: [{ band: 0, gain: 0.2 }] } });
       await listener.bot.update(paused, { paused: true });
@@ -84,8 +87,14 @@ describe("guilds that play one song", () => {
       await Promise.all(guildIds.map((guildId) => listener.untilEnd(guildId)));
       for (const guildId of guildIds) expect(await faultsOf(guildId)).toMatchObject({ clicks: [] });
       for (const guildId of [paused, same]) await expectSong(guildId, lengthMs);
-      const [before, after] = await Promise.all([same, louder].map((guildId) => listener.take(guildId)));
-      expect(after!.packets.length).toBe(before!.packets.length);
+      const unchanged = (await listener.take(same)).packets;
+      for (const [index, guildId] of [louder, filtered].entries()) {
+        const { packets } = await listener.take(guildId);
+        expect(packets.length).toBe(unchanged.length);
+        const firstChanged = packets.findIndex((packet, at) => Buffer.compare(packet, unchanged[at]!) !== 0);
+        expect(firstChanged).toBeGreaterThanOrEqual(heard[index]!);
+        expect(firstChanged - heard[index]!).toBeLessThanOrEqual(CHANGE_PACKETS_MAX);
+      }
     }),
   );
 });
