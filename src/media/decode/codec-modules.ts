@@ -87,7 +87,7 @@ async function readCodec(source: CodecSource, name: WasmCodecName): Promise<Wasm
     return await source.readWasm(name);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `loading the library that decodes ${name}: ${reason}; run \`tonearm doctor\``;
+    const message = `loading the library that decodes ${name}: ${reason}; install Tonearm again`;
     throw new NodeError("codec-unavailable", message, { cause });
   }
 }

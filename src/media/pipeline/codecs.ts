@@ -13,7 +13,10 @@ import { TonearmFrameEncoder } from "../encode/tonearm-encoder.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
-/** Containers that nearly always hold the same codec. The others mostly hold Opus, which needs nothing. */
+/**
+ * Containers that nearly always hold the same codec. The others mostly hold Opus, which needs nothing. For MP3 nobody
+ * waits for the library, but layers I and II need it for their first audio.
+ */
 const DECODERS_OF = new Map<string, (modules: CodecModules) => Promise<unknown>>([
   ["mp3", (modules) => Promise.all([modules.wasm("mp3").load(), import("../decode/mp3-decoder.ts")])],
   ["flac", (modules) => modules.wasm("flac").load()],
