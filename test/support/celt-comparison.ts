@@ -18,7 +18,7 @@ export interface CeltPackets {
   readonly isStereo: boolean;
 }
 
-const opus = await ownCodecModules.libopus("decode");
+const opus = await ownCodecModules.libopus("decode").load();
 
 /** Packets of one frame each, whose bytes are random after a first one that makes most of them not silent. */
 export function randomCeltPackets(options: CeltPackets, count: number, random: () => number): Uint8Array[] {

@@ -183,8 +183,8 @@ export class RestlessPlayer {
       voice: this.#voice,
       open: async () => new ScriptedDemuxer(this.#song!),
       codecs: {
-        createDecoder: async (stream) => {
-          const decoder = await this.#codecs.createDecoder(stream);
+        createDecoder: async (stream, parts) => {
+          const decoder = await this.#codecs.createDecoder(stream, parts);
           this.#openCodecs += 1;
           return { ...bound(decoder), close: () => this.#closeDecoder(decoder) };
         },
@@ -382,7 +382,7 @@ export class RestlessPlayer {
 
   /** Loading it from disk in the middle of a song would delay the song by real time, which no test clock controls. */
   async #loadCodecs(): Promise<void> {
-    for (const { stream } of this.#songs) (await this.#codecs.createDecoder(stream)).close();
+    for (const { stream } of this.#songs) (await this.#codecs.createDecoder(stream, { isComplete: true })).close();
     this.#codecs.releaseEncoder(await this.#codecs.acquireEncoder());
   }
 

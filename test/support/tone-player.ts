@@ -51,7 +51,7 @@ export interface ToneSong {
 /** Loads the codecs, which takes real time. */
 export async function warmUp(): Promise<void> {
   const codecs = new Codecs({ complexity: 5, bitrateBps: 128_000, encoder: "tonearm" });
-  for (const stream of [OPUS_STREAM, PCM_STREAM]) (await codecs.createDecoder(stream)).close();
+  for (const stream of [OPUS_STREAM, PCM_STREAM]) (await codecs.createDecoder(stream, { isComplete: true })).close();
   codecs.releaseEncoder(await codecs.acquireEncoder());
 }
 
@@ -116,9 +116,9 @@ class CountingCodecs extends Codecs {
   /** Awaited before a decoder is created. */
   beforeDecoder: () => Promise<void> = async () => undefined;
 
-  override async createDecoder(stream: AudioStream): Promise<Decoder> {
+  override async createDecoder(...request: Parameters<Codecs["createDecoder"]>): Promise<Decoder> {
     await this.beforeDecoder();
-    const decoder = await super.createDecoder(stream);
+    const decoder = await super.createDecoder(...request);
     this.decoderCount++;
     const close = decoder.close.bind(decoder);
     let isClosed = false;

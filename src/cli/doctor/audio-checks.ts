@@ -47,7 +47,7 @@ export function decoderCheck(name: string, stream: AudioStream): Check {
     async run() {
       const { createDecoder } = await import("../../media/decode/create-decoder.ts");
       try {
-        const decoder = await createDecoder(stream);
+        const decoder = await createDecoder(stream, { isComplete: true });
         decoder.close();
       } catch (error) {
         if (error instanceof NodeError && error.code === "codec-unavailable") return unavailable(name, error);

@@ -2,6 +2,7 @@
 // source: an audio thread gets them from a thread that plays nothing. Audio thread.
 
 import { compileOpusEncoder, OpusEncoderKernel } from "@tonearm/opus-encoder";
+import { NodeError } from "../../errors.ts";
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
 import type { WasmModule } from "../../lib/web-assembly.ts";
@@ -24,38 +25,70 @@ export const packageSource: CodecSource = {
   readEncoder: async () => compileOpusEncoder(),
 };
 
-/** One per thread. Keeps what it has loaded for as long as the thread lives. */
-export class CodecModules {
-  readonly #source: CodecSource;
-  readonly #loaded = new Map<string, Promise<unknown>>();
+/** Loaded once, by the first call of `load`. A failure is not cached: the next call tries again. */
+export class Loadable<T> {
+  readonly #start: () => Promise<T>;
+  #loading: Promise<T> | undefined;
+  #loaded: T | undefined;
 
-  constructor(source: CodecSource) {
-    this.#source = source;
+  constructor(start: () => Promise<T>) {
+    this.#start = start;
   }
 
-  /** Compiled code to start instances of; rejects as the source's `readWasm`. */
-  wasm(name: WasmCodecName): Promise<WasmCodec> {
-    return this.#once(name, () => this.#source.readWasm(name));
+  /** Undefined until it is loaded, for callers that must not wait. */
+  get loaded(): T | undefined {
+    return this.#loaded;
+  }
+
+  load(): Promise<T> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  async #load(): Promise<T> {
+    try {
+      this.#loaded = await this.#start();
+      return this.#loaded;
+    } catch (error) {
+      this.#loading = undefined;
+      throw error;
+    }
+  }
+}
+
+/** One per thread. Keeps what it has loaded for as long as the thread lives. */
+export class CodecModules {
+  readonly #wasm: Record<WasmCodecName, Loadable<WasmCodec>>;
+  readonly #libopus: Record<"decode" | "encode", Loadable<Libopus>>;
+  /** Our own Opus encoder, which encodes the audio of all players. */
+  readonly encoder: Loadable<OpusEncoderKernel>;
+
+  constructor(source: CodecSource) {
+    const wasm = (name: WasmCodecName) => new Loadable(() => readCodec(source, name));
+    this.#wasm = { opus: wasm("opus"), mp3: wasm("mp3"), flac: wasm("flac"), vorbis: wasm("vorbis") };
+    const libopus = () => new Loadable(async () => new Libopus(await this.#wasm.opus.load()));
+    this.#libopus = { decode: libopus(), encode: libopus() };
+    this.encoder = new Loadable(async () => new OpusEncoderKernel(await source.readEncoder()));
+  }
+
+  /** Compiled code to start instances of. Its `load` rejects with NodeError `codec-unavailable`. */
+  wasm(name: WasmCodecName): Loadable<WasmCodec> {
+    return this.#wasm[name];
   }
 
   /** Untrusted input is decoded in a different instance from the one that encodes the audio of all players. */
-  libopus(use: "decode" | "encode"): Promise<Libopus> {
-    return this.#once(`libopus ${use}`, async () => new Libopus(await this.wasm("opus")));
+  libopus(use: "decode" | "encode"): Loadable<Libopus> {
+    return this.#libopus[use];
   }
+}
 
-  /** Our own Opus encoder, which encodes the audio of all players. */
-  encoder(): Promise<OpusEncoderKernel> {
-    return this.#once("encoder", async () => new OpusEncoderKernel(await this.#source.readEncoder()));
-  }
-
-  /** A failure is not cached: the next call tries again. */
-  #once<T>(name: string, load: () => Promise<T>): Promise<T> {
-    const known = this.#loaded.get(name) as Promise<T> | undefined; // each name has one loader
-    if (known !== undefined) return known;
-    const loading = load();
-    this.#loaded.set(name, loading);
-    loading.catch(() => this.#loaded.delete(name));
-    return loading;
+async function readCodec(source: CodecSource, name: WasmCodecName): Promise<WasmCodec> {
+  try {
+    return await source.readWasm(name);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `loading the library that decodes ${name}: ${reason}; install Tonearm again`;
+    throw new NodeError("codec-unavailable", message, { cause });
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { AudioStream } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
-import { type CodecModules, ownCodecModules } from "./codec-modules.ts";
+import { type CodecModules, type Loadable, ownCodecModules } from "./codec-modules.ts";
 import type { Decoder } from "./decoder.ts";
 import { decoderBytes } from "./decoder-bytes.ts";
 
@@ -10,6 +10,11 @@ export interface DecoderParts {
   readonly modules?: CodecModules;
   /** The decoder's memory is reserved from this budget until the decoder is closed. */
   readonly budget?: TrackBudget | undefined;
+  /**
+   * Also waits for the library that MP3 and Opus need for few packets, so that these are decoded at once too. Default:
+   * false, they are answered with a promise until it is loaded.
+   */
+  readonly isComplete?: boolean | undefined;
 }
 
 /**
@@ -36,17 +41,23 @@ export async function createDecoder(
 
 async function create(
   stream: AudioStream,
-  { modules, budget }: DecoderParts & { readonly modules: CodecModules },
+  { modules, budget, isComplete = false }: DecoderParts & { readonly modules: CodecModules },
 ): Promise<Decoder> {
   switch (stream.codec) {
     case "opus":
-      return (await import("./opus-decoder.ts")).createOpusDecoder(await modules.libopus("decode"), stream);
+      await request(modules.libopus("decode"), { isComplete });
+      return (await import("./opus-decoder.ts")).createOpusDecoder(modules.libopus("decode"), stream);
     case "mp3":
-      return (await import("./mp3-decoder.ts")).createMp3Decoder(await modules.wasm("mp3"));
+      await request(modules.wasm("mp3"), { isComplete });
+      return (await import("./mp3-decoder.ts")).createMp3Decoder(modules.wasm("mp3"));
     case "vorbis":
-      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(await modules.wasm("vorbis"), stream, budget);
+      return (await import("./vorbis-decoder.ts")).createVorbisDecoder(
+        await modules.wasm("vorbis").load(),
+        stream,
+        budget,
+      );
     case "flac":
-      return (await import("./flac-decoder.ts")).createFlacDecoder(await modules.wasm("flac"), stream, budget);
+      return (await import("./flac-decoder.ts")).createFlacDecoder(await modules.wasm("flac").load(), stream, budget);
     case "pcm":
       return (await import("./pcm-decoder.ts")).createPcmDecoder(stream);
     case "aac":
@@ -54,6 +65,16 @@ async function create(
     case "alac":
       return (await import("./alac-decoder.ts")).createAlacDecoder(stream, budget);
   }
+}
+
+/**
+ * Loads a library that few packets need. All others are decoded without it, so nobody waits for it unless `isComplete`;
+ * but a packet that needs it may come at any time, and the audio that is ready may be too short to load it only then.
+ */
+async function request(library: Loadable<unknown>, { isComplete }: { readonly isComplete: boolean }): Promise<void> {
+  const loading = library.load();
+  if (isComplete) await loading;
+  else loading.catch(() => undefined); // it is tried again with the packet that needs it, whose decoder reports it
 }
 
 /** Releases its memory when it is closed. */

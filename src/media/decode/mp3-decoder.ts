@@ -1,9 +1,11 @@
-// MPEG audio: layer III by our decoder, which takes little more than half of libmpg123's time; layers I and II, free format and what has
-// no vector instructions by libmpg123. One frame in, its 384 to 1152 samples out. Audio thread.
+// MPEG audio: layer III by our decoder, which takes little more than half of libmpg123's time; layers I and II, free
+// format, damaged headers, and everything where there are no vector instructions by libmpg123. One frame in, its 384 to
+// 1152 samples out. Audio thread.
 
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
 import { parseMpegAudioHeader } from "../demux/mpeg-audio-header.ts";
 import { LAYER3_FRAME_BYTES_MAX, type Layer3Frame, Layer3Stream } from "../kernels/layer3-kernel.ts";
+import type { Loadable } from "./codec-modules.ts";
 import { DamageLimit, EMPTY_BLOCK } from "./damage-limit.ts";
 import type { Decoder, PcmBlock } from "./decoder.ts";
 import { holdsLayer3Audio } from "./layer3-side-info.ts";
@@ -14,32 +16,33 @@ const FRAME_SAMPLES_MAX = 1152;
 const JOINT_STEREO = 1;
 const RATES_HZ = [44_100, 48_000, 32_000, 22_050, 24_000, 16_000, 11_025, 12_000, 8000];
 
-/** `codec`: libmpg123. */
-export function createMp3Decoder(codec: WasmCodec): Decoder {
+/** `codec`: libmpg123. Packets that need it are answered with a promise until it is loaded. */
+export function createMp3Decoder(codec: Loadable<WasmCodec>): Decoder {
   return new Mp3Decoder(codec);
 }
 
 class Mp3Decoder implements Decoder {
-  readonly #codec: WasmCodec;
+  readonly #codec: Loadable<WasmCodec>;
   readonly #damage = new DamageLimit("mp3");
   readonly #layer3 = Layer3Stream.start();
   readonly #audio = [new Float32Array(FRAME_SAMPLES_MAX), new Float32Array(FRAME_SAMPLES_MAX)] as const;
   /** Started with the first packet that needs it. */
   #library: Mpg123 | undefined;
+  /** Counts the resets. */
+  #run = 0;
   #isClosed = false;
 
-  constructor(codec: WasmCodec) {
+  constructor(codec: Loadable<WasmCodec>) {
     this.#codec = codec;
   }
 
-  decode(packet: Uint8Array): PcmBlock {
+  decode(packet: Uint8Array): PcmBlock | Promise<PcmBlock> {
     if (this.#isClosed) return EMPTY_BLOCK;
     const frame = this.#layer3 === undefined ? undefined : layer3FrameOf(packet);
-    const block = frame === undefined ? this.#decodeByLibrary(packet) : this.#decodeLayer3(packet, frame);
-    if (frame === undefined || block === undefined) this.#layer3?.lose();
-    if (block === undefined) return this.#damage.damaged();
-    this.#damage.clear();
-    return block;
+    if (frame === undefined) return this.#decodeByLibrary(packet);
+    const block = this.#decodeLayer3(packet, frame);
+    if (block === undefined) this.#layer3?.lose();
+    return this.#counted(block);
   }
 
   flush(): PcmBlock {
@@ -48,6 +51,7 @@ class Mp3Decoder implements Decoder {
 
   reset(): void {
     if (this.#isClosed) return;
+    this.#run += 1;
     this.#layer3?.reset();
     this.#library?.reset();
   }
@@ -70,13 +74,29 @@ class Mp3Decoder implements Decoder {
     return { channels: this.#audio, lengthSamples, sampleRateHz: RATES_HZ[frame.rate]!, isConcealed };
   }
 
-  #decodeByLibrary(packet: Uint8Array): PcmBlock | undefined {
-    this.#library ??= new Mpg123(this.#codec);
+  #decodeByLibrary(packet: Uint8Array): PcmBlock | Promise<PcmBlock> {
+    const codec = this.#codec.loaded;
+    if (codec === undefined) return this.#decodeWhenLoaded(packet);
+    this.#layer3?.lose();
+    this.#library ??= new Mpg123(codec);
     const { channels } = this.#library;
     const lengthSamples = this.#library.decode(packet);
-    if (lengthSamples === 0) return undefined;
+    if (lengthSamples === 0) return this.#counted(undefined);
     const isConcealed = isSilent(channels, lengthSamples) && holdsLayer3Audio(packet);
-    return { channels, lengthSamples, sampleRateHz: this.#library.sampleRateHz, isConcealed };
+    return this.#counted({ channels, lengthSamples, sampleRateHz: this.#library.sampleRateHz, isConcealed });
+  }
+
+  /** A packet from before a reset is of no use any more, and its bytes may have been overwritten. */
+  async #decodeWhenLoaded(packet: Uint8Array): Promise<PcmBlock> {
+    const run = this.#run;
+    await this.#codec.load();
+    return run === this.#run ? this.decode(packet) : EMPTY_BLOCK;
+  }
+
+  #counted(block: PcmBlock | undefined): PcmBlock {
+    if (block === undefined) return this.#damage.damaged();
+    this.#damage.clear();
+    return block;
   }
 }
 

@@ -23,7 +23,6 @@ export interface OpusStreamOptions {
 
 /** Where there are no vector instructions, libopus decodes everything. */
 export class OpusStream {
-  readonly #opus: Libopus;
   readonly #options: OpusStreamOptions;
   readonly #gain: number;
   readonly #audio: PlanarAudio;
@@ -31,24 +30,28 @@ export class OpusStream {
   #celt: CeltStream | undefined;
   #library: LibopusStream | undefined;
 
-  constructor(opus: Libopus, options: OpusStreamOptions) {
-    this.#opus = opus;
+  constructor(options: OpusStreamOptions) {
     this.#options = options;
     this.#gain = 10 ** (options.gainQ8 / GAIN_STEPS);
     this.#audio = new PlanarAudio(options.channelCount);
-    this.#start();
+    this.#celt = CeltStream.start(options.channelCount);
   }
 
   get channels(): readonly Float32Array[] {
     return this.#audio.channels;
   }
 
-  /** Samples decoded into `channels`; 0 or less when the packet is damaged. */
-  decode(packet: Uint8Array): number {
+  /**
+   * Samples decoded into `channels`; 0 or less when the packet is damaged. Undefined, with nothing changed, when it needs
+   * `opus` and that is not given.
+   */
+  decode(packet: Uint8Array, opus: Libopus | undefined): number | undefined {
     if (this.#library !== undefined) return this.#library.decode(packet);
     const parsed = parseOpusPacket(packet);
     if (parsed === undefined) return 0;
-    if (this.#celt === undefined || !isCeltOnly(parsed)) return this.#goOver().decode(packet);
+    if (this.#celt === undefined || !isCeltOnly(parsed)) {
+      return opus === undefined ? undefined : this.#goOver(opus).decode(packet);
+    }
     this.#past.push(packet);
     return this.#decodeCelt(this.#celt, parsed);
   }
@@ -62,17 +65,12 @@ export class OpusStream {
     }
     this.#library?.close();
     this.#library = undefined;
-    this.#start();
+    this.#celt = CeltStream.start(this.#options.channelCount);
   }
 
   close(): void {
     this.#celt?.close();
     this.#library?.close();
-  }
-
-  #start(): void {
-    this.#celt = CeltStream.start(this.#options.channelCount);
-    if (this.#celt === undefined) this.#library = new LibopusStream(this.#opus, this.#options, this.#audio);
   }
 
   #decodeCelt(celt: CeltStream, { config, isStereo, frameSamples, frames }: OpusPacket): number {
@@ -92,8 +90,8 @@ export class OpusStream {
   }
 
   /** To libopus, which first decodes the last packets again: its state is then close to ours, and nothing is heard. */
-  #goOver(): LibopusStream {
-    const library = new LibopusStream(this.#opus, this.#options, this.#audio);
+  #goOver(opus: Libopus): LibopusStream {
+    const library = new LibopusStream(opus, this.#options, this.#audio);
     this.#library = library;
     for (const packet of this.#past.packets()) library.decode(packet);
     this.#past.clear();

@@ -5,7 +5,7 @@
 import { OpusEncoder, type OpusEncoderKernel } from "@tonearm/opus-encoder";
 import type { Logger } from "../../log/log.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
-import { createDecoder } from "../decode/create-decoder.ts";
+import { createDecoder, type DecoderParts } from "../decode/create-decoder.ts";
 import type { Decoder } from "../decode/decoder.ts";
 import { EncoderPool, type FrameEncoder, type OpusEncoderOptions } from "../encode/frame-encoder.ts";
 import { OpusFrameEncoder } from "../encode/opus-encoder.ts";
@@ -13,13 +13,18 @@ import { TonearmFrameEncoder } from "../encode/tonearm-encoder.ts";
 import type { AudioStream } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
 
-/** Containers that nearly always hold the same codec. The others mostly hold Opus, which needs nothing. */
+/**
+ * Containers that nearly always hold the same codec. The others mostly hold Opus, which needs nothing. For MP3 nobody
+ * waits for the library, but layers I and II need it for their first audio.
+ */
 const DECODERS_OF = new Map<string, (modules: CodecModules) => Promise<unknown>>([
-  ["mp3", (modules) => modules.wasm("mp3")],
-  ["flac", (modules) => modules.wasm("flac")],
+  ["mp3", (modules) => Promise.all([modules.wasm("mp3").load(), import("../decode/mp3-decoder.ts")])],
+  ["flac", (modules) => modules.wasm("flac").load()],
   ["mp4", () => import("../decode/aac-decoder.ts")],
   ["adts", () => import("../decode/aac-decoder.ts")],
 ]);
+
+type SuppliedParts = Omit<DecoderParts, "modules">;
 
 /** The pipeline's source of decoder and encoder when it has to transcode, and only then: the worker's Codecs, below. */
 export interface CodecSupply {
@@ -27,7 +32,7 @@ export interface CodecSupply {
    * A decoder for the stream, which the caller must close; its memory is reserved from the budget until then. Rejects
    * with a NodeError when there is none for it, or its set-up data are damaged.
    */
-  createDecoder(stream: AudioStream, budget: TrackBudget): Promise<Decoder>;
+  createDecoder(stream: AudioStream, parts: SuppliedParts & { readonly budget: TrackBudget }): Promise<Decoder>;
   /** A fresh encoder, owned by the caller until released. Rejects when it cannot be loaded. */
   acquireEncoder(): Promise<FrameEncoder>;
   /** Call once per encoder; its packets that were not sent yet become invalid. */
@@ -58,8 +63,8 @@ export class Codecs implements CodecSupply {
   }
 
   /** Rejects with a NodeError when the codec is not available here. */
-  createDecoder(stream: AudioStream, budget?: TrackBudget): Promise<Decoder> {
-    return createDecoder(stream, { modules: this.#modules, budget });
+  createDecoder(stream: AudioStream, parts: SuppliedParts = {}): Promise<Decoder> {
+    return createDecoder(stream, { ...parts, modules: this.#modules });
   }
 
   /**
@@ -110,7 +115,7 @@ export class Codecs implements CodecSupply {
     if (!this.#isOwnEncoder) return this.#loadLibopus();
     let kernel: OpusEncoderKernel;
     try {
-      kernel = await this.#modules.encoder();
+      kernel = await this.#modules.encoder.load();
     } catch (error) {
       // libopus also runs where our encoder cannot (no SIMD): late is better than silent.
       const pool = await this.#loadLibopus();
@@ -125,7 +130,7 @@ export class Codecs implements CodecSupply {
   }
 
   async #loadLibopus(): Promise<EncoderPool> {
-    const opus = await this.#modules.libopus("encode");
+    const opus = await this.#modules.libopus("encode").load();
     return new EncoderPool(() => new OpusFrameEncoder(opus, this.#settings));
   }
 }

@@ -537,7 +537,7 @@ export class Pipeline {
 
   /** Provides a transcoder: the first call requests it, a later one finds it and starts it. */
   #startTranscoder(nextStream: AudioStream): void {
-    const ready = this.#transcoders.take(nextStream);
+    const ready = this.#transcoders.take(nextStream, { isComplete: !this.#isRunFresh });
     if (ready === undefined) return;
     const { transcoder, stream } = ready;
     this.#transcoder = transcoder;
@@ -556,7 +556,7 @@ export class Pipeline {
       chain: this.#chain,
       span: this.#span,
       budget,
-      createDecoder: (next) => codecs.createDecoder(next, budget),
+      createDecoder: (next) => codecs.createDecoder(next, { budget }),
       onProgress,
       onFailure: (error) => this.#break(error),
     });

@@ -108,12 +108,12 @@ export class TrackDecoder {
     this.#dropBeforeMs = positionMs;
   }
 
-  /** Decodes packets that were already played, to continue behind them. */
+  /** Decodes packets that were already played, to continue behind them. Only with a complete decoder (DecoderParts). */
   decodeHistory(history: readonly QueuedPacket[]): void {
     for (const { packet } of history) {
       const pcm = this.#decoder.decode(packet.data);
-      // Only Opus is passed through, and its decoder answers at once.
-      if (pcm instanceof Promise) throw new Error("the Opus decoder must be synchronous");
+      // Only Opus is passed through, and a complete decoder of it answers at once.
+      if (pcm instanceof Promise) throw new Error("the Opus decoder must be complete");
       this.#accept(pcm, packet);
       while (this.#block !== undefined) this.#convertPiece(this.#block);
     }

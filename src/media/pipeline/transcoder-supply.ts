@@ -16,8 +16,13 @@ interface TranscoderSupplyOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** `isComplete`: its decoder answers every packet at once, as is needed behind packets that were passed through. */
+interface TranscoderNeeds {
+  readonly isComplete: boolean;
+}
+
 /** A transcoder that is ready and has not begun. */
-interface ReadyTranscoder {
+interface ReadyTranscoder extends TranscoderNeeds {
   readonly transcoder: Transcoder;
   /** The stream its decoder was created for. */
   readonly stream: AudioStream;
@@ -46,10 +51,12 @@ export class TranscoderSupply {
    * The transcoder that is ready, owned by the caller from now on. If there is none, requests one and returns
    * undefined.
    */
-  take(stream: AudioStream): ReadyTranscoder | undefined {
+  take(stream: AudioStream, { isComplete }: TranscoderNeeds): ReadyTranscoder | undefined {
+    // Requested for the start of a run, which has begun without it.
+    if (isComplete && this.#ready?.isComplete === false) this.drop();
     const ready = this.#ready;
     this.#ready = undefined;
-    if (ready === undefined && !this.#isPending && !this.#isClosed) this.#ask(stream);
+    if (ready === undefined && !this.#isPending && !this.#isClosed) this.#ask(stream, isComplete);
     return ready;
   }
 
@@ -76,12 +83,12 @@ export class TranscoderSupply {
     this.drop();
   }
 
-  #ask(stream: AudioStream): void {
+  #ask(stream: AudioStream, isComplete: boolean): void {
     this.#isPending = true;
     const { codecs, budget, create, onReady, onFailure } = this.#options;
     // Hundreds of players may need one at once: each is made in a time slice, so that no frame is late.
     const whenSlice = budget.nextSlice();
-    const whenDecoder = whenSlice.then(() => codecs.createDecoder(stream, budget));
+    const whenDecoder = whenSlice.then(() => codecs.createDecoder(stream, { budget, isComplete }));
     const whenEncoder = whenSlice.then(() => codecs.acquireEncoder());
     let areTaken = false;
     Promise.all([whenDecoder, whenEncoder])
@@ -93,7 +100,7 @@ export class TranscoderSupply {
           decoder.close();
           return;
         }
-        this.#ready = { transcoder: create({ stream, decoder, encoder }), stream };
+        this.#ready = { transcoder: create({ stream, decoder, encoder }), stream, isComplete };
         onReady();
       })
       .catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { startWasmCodec } from "../../../src/lib/wasm-codec.ts";
 import { createOpusDecoder } from "../../../src/media/decode/opus-decoder.ts";
 import { OpusFrameEncoder } from "../../../src/media/encode/opus-encoder.ts";
 import { Libopus, loadLibopus } from "../../../src/media/opus/libopus.ts";
+import { loaded } from "../../support/loaded.ts";
 import { SCRIPTED_STREAM } from "../../support/scripted-decoder.ts";
 
 interface Allocating {
@@ -34,7 +35,7 @@ it("a decoder that crashes ends its own track, and others of the same library co
   const encoder = new OpusFrameEncoder(await loadLibopus(), { complexity: 0, bitrateBps: 64_000 });
   const tone = Float32Array.from({ length: 960 }, (_, at) => 0.5 * Math.sin(at / 10));
   const packets = Array.from({ length: 4 }, () => Uint8Array.from(encoder.encode(tone, tone)));
-  const bystander = createOpusDecoder(opus, OPUS);
+  const bystander = createOpusDecoder(await loaded(opus), OPUS);
   const control = new OpusFrameEncoder(opus, { complexity: 0, bitrateBps: 64_000 });
   const undecided = new OpusFrameEncoder(opus, { complexity: 0, bitrateBps: 64_000 });
   bystander.decode(packets[0]!);

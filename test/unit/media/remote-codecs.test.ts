@@ -36,7 +36,7 @@ it.each(["mp3", "flac", "vorbis"] as const)(
     });
     const { stream, packets } = readCodecFixture(codec);
     const here = await createDecoder(stream);
-    const there = await createDecoder(stream, { modules: new CodecModules(remote) });
+    const there = await createDecoder(stream, { modules: new CodecModules(remote), isComplete: true });
     for (const packet of packets.slice(0, 5)) expect(await there.decode(packet)).toEqual(await here.decode(packet));
     expect(requests).toEqual([codec]);
   },
@@ -65,9 +65,9 @@ it("a failure to load is not cached", async () => {
     },
     readEncoder: () => Promise.reject(new Error("not here")),
   });
-  await expect(modules.libopus("decode")).rejects.toThrow("not now");
-  await expect(modules.libopus("decode")).resolves.toBeDefined();
-  expect(await modules.libopus("decode")).toBe(await modules.libopus("decode"));
-  expect(await modules.libopus("encode")).not.toBe(await modules.libopus("decode"));
+  await expect(modules.libopus("decode").load()).rejects.toThrow("not now");
+  await expect(modules.libopus("decode").load()).resolves.toBeDefined();
+  expect(await modules.libopus("decode").load()).toBe(await modules.libopus("decode").load());
+  expect(await modules.libopus("encode").load()).not.toBe(await modules.libopus("decode").load());
   expect(count).toBe(2);
 });

@@ -159,7 +159,7 @@ test("a megabyte behind the header of a small FLAC frame is damage", async () =>
 
 test("a packet full of MP3 frames yields a few of them, and none of the rest appears later", async () => {
   const { stream, packets } = readCodecFixture("mp3");
-  const decoder = await createDecoder(stream);
+  const decoder = await createDecoder(stream, { isComplete: true });
   const frame = packets[2]!;
   const many = new Uint8Array(frame.length * 100);
   for (let index = 0; index < 100; index++) many.set(frame, index * frame.length);

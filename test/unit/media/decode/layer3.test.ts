@@ -11,12 +11,13 @@ const FRAMES = 15;
 /** Both calculate with 32-bit floats. */
 const DIFFERENCE_MAX = 1e-5;
 
-const codec = await ownCodecModules.wasm("mp3");
+const libmpg123 = ownCodecModules.wasm("mp3");
+const codec = await libmpg123.load();
 const library = new Mpg123(codec);
 
 /** The largest difference to libmpg123, as a share of the largest sample, over all frames. */
 function differenceOf(packets: readonly Uint8Array[]): number {
-  const decoder = createMp3Decoder(codec);
+  const decoder = createMp3Decoder(libmpg123);
   library.reset();
   let worst = 0;
   for (const packet of packets) {
@@ -80,7 +81,7 @@ describe("layer III", () => {
     const random = seededRandom(12);
     const { packets } = readCodecFixture("mp3");
     const decode = (besides: () => void) => {
-      const decoder = createMp3Decoder(codec);
+      const decoder = createMp3Decoder(libmpg123);
       const heard = packets.map((packet) => {
         besides();
         const { channels, lengthSamples } = decoder.decode(packet) as PcmBlock;
@@ -89,7 +90,7 @@ describe("layer III", () => {
       decoder.close();
       return heard;
     };
-    const hostile = [createMp3Decoder(codec), createMp3Decoder(codec)];
+    const hostile = [createMp3Decoder(libmpg123), createMp3Decoder(libmpg123)];
     const alone = decode(() => undefined);
     const accompanied = decode(() => {
       for (let step = 0; step < 50; step++) {

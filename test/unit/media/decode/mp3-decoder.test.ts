@@ -6,7 +6,7 @@ import { readCodecFixture } from "../../../support/codec-fixture.ts";
 const { stream, packets } = readCodecFixture("mp3");
 
 test("an MP3 frame whose first part was in a lost one is silence that is marked as concealed", async () => {
-  const decoder = await createDecoder(stream);
+  const decoder = await createDecoder(stream, { isComplete: true });
   const blocks = [...packets.slice(0, 4), new Uint8Array(417), ...packets.slice(5, 8)].map((packet) => {
     const { lengthSamples, isConcealed } = decoder.decode(packet) as Exclude<
       ReturnType<typeof decoder.decode>,

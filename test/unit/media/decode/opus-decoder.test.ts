@@ -60,7 +60,7 @@ const levelOf = (channel: Float32Array | undefined, frequencyHz: number) =>
   fitTone(channel!.subarray(9600, 43_200), frequencyHz, 48_000).amplitude;
 
 test.each([5, 10, 20, 40, 60])("stereo Opus packets of %i ms decode to the audio that was encoded", async (frameMs) => {
-  const decoder = await createDecoder(opusStream(2, opusHead(2)));
+  const decoder = await createDecoder(opusStream(2, opusHead(2)), { isComplete: true });
   const [left, right] = decodeAll(decoder, await tonePackets([440, 1000], frameMs));
   decoder.close();
   expect(left?.length).toBe(Math.floor(1000 / frameMs) * frameMs * 48);
@@ -70,7 +70,7 @@ test.each([5, 10, 20, 40, 60])("stereo Opus packets of %i ms decode to the audio
 });
 
 test("a mono Opus stream decodes to one channel", async () => {
-  const decoder = await createDecoder(opusStream(1, opusHead(1)));
+  const decoder = await createDecoder(opusStream(1, opusHead(1)), { isComplete: true });
   const channels = decodeAll(decoder, await tonePackets([440]));
   expect(channels.length).toBe(1);
   expect(levelOf(channels[0], 440)).toBeCloseTo(0.5, 1);
@@ -78,7 +78,7 @@ test("a mono Opus stream decodes to one channel", async () => {
 });
 
 test("the Opus header's output gain is applied", async () => {
-  const decoder = await createDecoder(opusStream(1, opusHead(1, { gainQ8: -6 * 256 })));
+  const decoder = await createDecoder(opusStream(1, opusHead(1, { gainQ8: -6 * 256 })), { isComplete: true });
   const channels = decodeAll(decoder, await tonePackets([440]));
   expect(levelOf(channels[0], 440)).toBeCloseTo(0.5 * 10 ** (-6 / 20), 2);
   decoder.close();
@@ -101,7 +101,7 @@ test("six Opus channels are decoded from four streams in one packet, each to its
   });
   // Vorbis order L C R Ls Rs LFE out of the decoded L R Ls Rs C LFE.
   const description = opusHead(6, { family: 1, table: [4, 2, 0, 4, 1, 2, 3, 5] });
-  const decoder = await createDecoder(opusStream(6, description));
+  const decoder = await createDecoder(opusStream(6, description), { isComplete: true });
   const channels = decodeAll(decoder, packets);
   decoder.close();
   expect(channels.length).toBe(6);
@@ -125,7 +125,7 @@ test.each([
     );
   });
   const table = [count, 0, ...Array.from({ length: count }, (_, index) => index)];
-  const decoder = await createDecoder(opusStream(count, opusHead(count, { family: 255, table })));
+  const decoder = await createDecoder(opusStream(count, opusHead(count, { family: 255, table })), { isComplete: true });
   const channels = decodeAll(decoder, packets);
   decoder.close();
   expect(channels.length).toBe(count);
@@ -144,7 +144,7 @@ function selfDelimited(packet: Uint8Array): Uint8Array {
 
 test("an Opus decoder after a reset decodes like a new one", async () => {
   const packets = await tonePackets([440, 1000]);
-  const decoder = await createDecoder(opusStream(2));
+  const decoder = await createDecoder(opusStream(2), { isComplete: true });
   const fresh = decodeAll(decoder, packets.slice(20));
   decodeAll(decoder, packets.slice(0, 7));
   decoder.reset();
@@ -159,7 +159,7 @@ test.each([1, 2, 6])(
     const random = seededRandom(seed);
     const description =
       channelCount === 6 ? opusHead(6, { family: 1, table: [4, 2, 0, 4, 1, 2, 3, 5] }) : opusHead(channelCount);
-    const decoder = await createDecoder(opusStream(channelCount, description));
+    const decoder = await createDecoder(opusStream(channelCount, description), { isComplete: true });
     let damagedRun = 0;
     for (let round = 0; round < 3000; round++) {
       const packet = Uint8Array.from({ length: Math.floor(random() * 400) }, () => Math.floor(random() * 256));
@@ -180,7 +180,7 @@ test.each([1, 2, 6])(
 );
 
 test("fifty damaged Opus packets in a row are an error, forty-nine are not", async () => {
-  const decoder = await createDecoder(opusStream(2));
+  const decoder = await createDecoder(opusStream(2), { isComplete: true });
   for (let packet = 0; packet < 49; packet++) decoder.decode(new Uint8Array(0));
   expect(() => decoder.decode(new Uint8Array(0))).toThrow(expect.objectContaining({ code: "media-decode-failed" }));
   decoder.close();
@@ -197,7 +197,7 @@ test.each([
 });
 
 test("closing an Opus decoder twice is harmless, and a closed one is silent", async () => {
-  const decoder = await createDecoder(opusStream(2));
+  const decoder = await createDecoder(opusStream(2), { isComplete: true });
   decoder.close();
   decoder.close();
   expect((decoder.decode(Uint8Array.of(0xfc)) as PcmBlock).lengthSamples).toBe(0);

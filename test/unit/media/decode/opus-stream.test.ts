@@ -10,7 +10,7 @@ const STEREO = { channelCount: 2, gainQ8: 0 } as const;
 const CELT_20_MS = 31;
 const CELT_5_MS = 29;
 
-const opus = await ownCodecModules.libopus("decode");
+const opus = await ownCodecModules.libopus("decode").load();
 
 /** All audio of the first channel, by libopus alone or by the stream. */
 function decodeByLibrary(packets: readonly Uint8Array[], gainQ8 = 0): Float32Array[] {
@@ -27,7 +27,7 @@ function decodeByLibrary(packets: readonly Uint8Array[], gainQ8 = 0): Float32Arr
 
 function decodeByStream(stream: OpusStream, packets: readonly Uint8Array[]): Float32Array[] {
   return packets.map((packet) => {
-    const samples = Math.max(0, stream.decode(packet));
+    const samples = Math.max(0, stream.decode(packet, opus) ?? 0);
     return stream.channels[0]!.slice(0, samples);
   });
 }
@@ -80,7 +80,7 @@ describe("a stream of Opus packets", () => {
       buildOpusPacket(CELT_5_MS, true, frames),
     ];
     expect(packets.map((packet) => packet[0]! & 3)).toEqual([0, 1, 2, 3, 3]);
-    const stream = new OpusStream(opus, STEREO);
+    const stream = new OpusStream(STEREO);
     const expected = decodeByLibrary(packets);
     const peak = Math.max(
       ...expected.map((block) => block.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0)),
@@ -91,7 +91,7 @@ describe("a stream of Opus packets", () => {
 
   test("applies the output gain of OpusHead as libopus", async () => {
     const { celt } = await celtThenSilk();
-    const stream = new OpusStream(opus, { channelCount: 2, gainQ8: -700 });
+    const stream = new OpusStream({ channelCount: 2, gainQ8: -700 });
     expect(differenceOf(decodeByStream(stream, celt), decodeByLibrary(celt, -700))).toBeLessThan(2e-6);
     stream.close();
   });
@@ -99,7 +99,7 @@ describe("a stream of Opus packets", () => {
   test("goes over to libopus when SILK packets come, without an audible break", async () => {
     const { celt, silk } = await celtThenSilk();
     const packets = [...celt, ...silk, ...celt];
-    const stream = new OpusStream(opus, STEREO);
+    const stream = new OpusStream(STEREO);
     expect(differenceOf(decodeByStream(stream, packets), decodeByLibrary(packets))).toBeLessThan(0.001);
     stream.close();
   });
@@ -108,7 +108,7 @@ describe("a stream of Opus packets", () => {
     const { celt } = await celtThenSilk();
     const lost = Uint8Array.of((CELT_20_MS << 3) | 4);
     const packets = [...celt.slice(0, 20), lost, lost, ...celt.slice(20)];
-    const stream = new OpusStream(opus, STEREO);
+    const stream = new OpusStream(STEREO);
     expect(differenceOf(decodeByStream(stream, packets), decodeByLibrary(packets))).toBeLessThan(0.001);
     stream.close();
   });
@@ -116,14 +116,14 @@ describe("a stream of Opus packets", () => {
   test("begins with SILK packets as libopus does", async () => {
     const { celt, silk } = await celtThenSilk();
     const packets = [...silk, ...celt];
-    const stream = new OpusStream(opus, STEREO);
+    const stream = new OpusStream(STEREO);
     expect(differenceOf(decodeByStream(stream, packets), decodeByLibrary(packets))).toBe(0);
     stream.close();
   });
 
   test("decodes like a new one after a reset, whichever decoder it had", async () => {
     const { celt, silk } = await celtThenSilk();
-    const stream = new OpusStream(opus, STEREO);
+    const stream = new OpusStream(STEREO);
     const first = decodeByStream(stream, celt);
     stream.reset();
     expect(decodeByStream(stream, [...celt, ...silk]).slice(0, celt.length)).toEqual(first);
@@ -134,10 +134,10 @@ describe("a stream of Opus packets", () => {
 
   test("yields nothing for a damaged packet, and decodes the next ones", async () => {
     const { celt } = await celtThenSilk();
-    const stream = new OpusStream(opus, STEREO);
-    expect(stream.decode(new Uint8Array(0))).toBeLessThanOrEqual(0);
-    expect(stream.decode(Uint8Array.of((CELT_20_MS << 3) | 7, 0))).toBeLessThanOrEqual(0);
-    expect(stream.decode(Uint8Array.of((CELT_20_MS << 3) | 5, 1, 2, 3, 4, 5))).toBeLessThanOrEqual(0);
+    const stream = new OpusStream(STEREO);
+    expect(stream.decode(new Uint8Array(0), opus)).toBeLessThanOrEqual(0);
+    expect(stream.decode(Uint8Array.of((CELT_20_MS << 3) | 7, 0), opus)).toBeLessThanOrEqual(0);
+    expect(stream.decode(Uint8Array.of((CELT_20_MS << 3) | 5, 1, 2, 3, 4, 5), opus)).toBeLessThanOrEqual(0);
     expect(differenceOf(decodeByStream(stream, celt), decodeByLibrary(celt))).toBeLessThan(2e-6);
     stream.close();
   });

@@ -1,10 +1,15 @@
+import { compileOpusEncoder } from "@tonearm/opus-encoder";
+import { Application, createEncoder } from "libopus-wasm";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
 import { decodeReceived } from "../../../../lab/listen/received.ts";
 import { NodeError } from "../../../../src/errors.ts";
+import { readWasmCodec } from "../../../../src/lib/read-wasm-codec.ts";
+import { CodecModules } from "../../../../src/media/decode/codec-modules.ts";
 import type { Decoder } from "../../../../src/media/decode/decoder.ts";
 import { OpusFrameEncoder } from "../../../../src/media/encode/opus-encoder.ts";
 import type { AudioStream, Packet } from "../../../../src/media/format/packet.ts";
+import { parseOpusPacket } from "../../../../src/media/opus/opus-packet.ts";
 import { Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline, PipelineOptions } from "../../../../src/media/pipeline/pipeline.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
@@ -41,7 +46,7 @@ function song(timeSeconds: number): number {
 
 beforeAll(async () => {
   const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" });
-  (await codecs.createDecoder(OPUS)).close(); // loads the module
+  (await codecs.createDecoder(OPUS, { isComplete: true })).close(); // loads the module
   const encoder = await OpusFrameEncoder.create({ complexity: 10, bitrateBps: 160_000 });
   opusPackets = Array.from({ length: 150 }, (_, index) => {
     const pcm = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => song((index * FRAME_SAMPLES + at) / 48_000));
@@ -58,6 +63,19 @@ beforeAll(async () => {
 afterEach(() => {
   for (const pipeline of opened.splice(0)) pipeline.close();
 });
+
+/** The song in packets that are not CELT only. */
+async function speechPackets(count: number): Promise<Packet[]> {
+  const encoder = await createEncoder({ channels: 1, bitrate: 20_000, application: Application.Voip });
+  const packets = Array.from({ length: count }, (_, index) => {
+    const pcm = Float32Array.from({ length: FRAME_SAMPLES }, (_, at) => song((index * FRAME_SAMPLES + at) / 48_000));
+    const data = Uint8Array.from(encoder.encodeFloat(pcm, { frameSize: FRAME_SAMPLES }));
+    return { data, timestampMs: index * FRAME_MS - PRE_SKIP_MS, durationMs: FRAME_MS, trimEndSamples: 0 };
+  });
+  encoder.free();
+  expect(parseOpusPacket(packets.at(-1)!.data)?.mode).not.toBe("celt");
+  return packets;
+}
 
 /** Lets code that waits for input or a codec continue. */
 const nextIteration = () => new Promise((next) => setImmediate(next));
@@ -258,6 +276,36 @@ describe("a volume change in the middle of passing through", () => {
     expect(worstError(received, loud)).toBeLessThan(0.02);
     expect(worstError(received, quiet)).toBeLessThan(0.02);
     expect(pipeline.positionMs).toBeCloseTo(110 * FRAME_MS - PRE_SKIP_MS, 3);
+  });
+
+  it("a volume change of speech takes effect once libopus is loaded, and packets pass through until then", async () => {
+    const speech = await speechPackets(80);
+    const libopus = await readWasmCodec("opus");
+    let give = (): void => undefined;
+    const isLoaded = new Promise<void>((resolve) => {
+      give = resolve;
+    });
+    const modules = new CodecModules({
+      readWasm: async () => {
+        await isLoaded;
+        return libopus;
+      },
+      readEncoder: async () => compileOpusEncoder(),
+    });
+    const codecs = new Codecs({ complexity: 10, bitrateBps: 160_000, encoder: "tonearm" }, modules);
+    const { pipeline, failures } = start(OPUS, speech, { codecs });
+    const before = await frames(pipeline, 10);
+    pipeline.setVolume(50);
+    const waiting = await frames(pipeline, 20);
+    expect([...before, ...waiting]).toEqual(speech.slice(0, 30).map((packet) => packet.data));
+    give();
+    for (let count = 0; count < 20; count++) await nextIteration();
+    const changed = await frames(pipeline, 40);
+    expect(failures).toEqual([]);
+    expect(changed.length).toBe(40);
+    expect(changed.slice(1)).not.toContainEqual(speech[31]!.data);
+    const received = (await decodeReceived([...before, ...waiting, ...changed])).left;
+    expect(findGaps(received.subarray(4 * FRAME_SAMPLES))).toEqual([]);
   });
 
   it("a volume change back to 100 returns to the packets themselves, again without a seam", async () => {
