@@ -249,7 +249,7 @@ export class FrameSharing implements SharedFramesMember {
     if (queue.length === 0) return false;
     const isFirst = this.frameNumber === 0;
     if (!isFirst) queue.returnBefore(positionMs() - CONTINUE_BEFORE_MS);
-    const transcoder = transcoders.take(queue.stream)?.transcoder;
+    const transcoder = transcoders.take(queue.stream, { isComplete: !isFirst })?.transcoder;
     if (transcoder === undefined) return false;
     setTranscoder(transcoder);
     if (isFirst) begin(transcoder);

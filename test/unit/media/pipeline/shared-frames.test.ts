@@ -36,9 +36,9 @@ class Worker {
   readonly #shares = new FrameShares();
   decoderCount = 0;
   readonly #codecs: CodecSupply = {
-    createDecoder: (stream, budget) => {
+    createDecoder: (stream, parts) => {
       this.decoderCount += 1;
-      return codecs.createDecoder(stream, budget);
+      return codecs.createDecoder(stream, parts);
     },
     acquireEncoder: () => codecs.acquireEncoder(),
     releaseEncoder: (encoder) => codecs.releaseEncoder(encoder),
