@@ -61,21 +61,31 @@ interface AnnouncedTransition {
   readonly announcedMs: number;
 }
 
+/** The transition that could not be followed. */
+interface Recovery {
+  readonly transitionId: number;
+}
+
 type State =
   /** No group was begun: before op 4, or the call is plain. */
   | { readonly kind: "outside" }
   /** A key package has been sent and has not led to a group yet. */
   | {
       readonly kind: "awaitingGroup";
-      /** We asked to be removed from a group and added again. */
-      readonly isRecovering: boolean;
+      /** Set when we asked, with op 31, to be removed from a group and added again. */
+      readonly recovery: Recovery | undefined;
       /** It is the second key package. */
       readonly isRepeated: boolean;
       /** Undefined: not armed, as the channel was empty. */
       groupTimer: Timer | undefined;
     }
-  /** We are in a group and send for it when the transition is executed. */
-  | { readonly kind: "joining"; readonly transitionId: number; readonly timer: Timer }
+  /** We are in a group and send for it when the transition is executed. `isRejoining`: by a recovery. */
+  | {
+      readonly kind: "joining";
+      readonly transitionId: number;
+      readonly isRejoining: boolean;
+      readonly timer: Timer;
+    }
   /** We are in a group. */
   | { readonly kind: "member" }
   /** We are in a group and have confirmed a commit that is processed later. */
@@ -126,7 +136,12 @@ export class DaveMembership {
   }
 
   get isRecovering(): boolean {
-    return this.#state.kind === "awaitingGroup" && this.#state.isRecovering;
+    return this.#state.kind === "awaitingGroup" && this.#state.recovery !== undefined;
+  }
+
+  /** The call has a group that we are being added to again: its members do not play plain audio. */
+  get isRejoining(): boolean {
+    return this.isRecovering || (this.#state.kind === "joining" && this.#state.isRejoining);
   }
 
   /** When the wait for the first group began; undefined once there was one. */
@@ -157,7 +172,7 @@ export class DaveMembership {
   }
 
   begin(): void {
-    this.#beginGroup({ isRecovering: false });
+    this.#beginGroup(undefined);
   }
 
   onUsersJoined(): void {
@@ -193,7 +208,7 @@ export class DaveMembership {
 
   // The group.
 
-  #beginGroup({ isRecovering }: { readonly isRecovering: boolean }): void {
+  #beginGroup(recovery: Recovery | undefined): void {
     this.#proposals.drop();
     const isOldCipherRetained = this.#isSendingForGroup;
     if (isOldCipherRetained) {
@@ -203,7 +218,14 @@ export class DaveMembership {
     // Before the state changes, because it may throw: no group is awaited without a key package.
     const keyPackage = this.#group.begin(this.#version, { isOldCipherRetained });
     const isRepeated = this.#state.kind === "awaitingGroup" && this.#state.isRepeated;
-    this.#enter({ kind: "awaitingGroup", isRecovering, isRepeated, groupTimer: undefined });
+    this.#enter({ kind: "awaitingGroup", recovery, isRepeated, groupTimer: undefined });
+    this.#requestGroup(keyPackage, recovery);
+  }
+
+  #requestGroup(keyPackage: Buffer, recovery: Recovery | undefined): void {
+    if (recovery !== undefined) {
+      this.#parent.sendDaveJson(OPCODE.mlsInvalidCommitWelcome, { transition_id: recovery.transitionId });
+    }
     this.#sendKeyPackage(keyPackage);
   }
 
@@ -266,13 +288,15 @@ export class DaveMembership {
 
   #processCommit(transitionId: number, commit: Buffer): void {
     const wasInGroup = this.#group.cipher !== undefined;
+    const isRejoining = this.isRecovering;
     if (!this.#tryMls(() => this.#group.processCommit(commit), transitionId)) return;
     this.#onEpoch();
-    if (!wasInGroup || transitionId === 0) this.#onJoined(transitionId);
+    if (!wasInGroup || transitionId === 0) this.#onJoined(transitionId, { isRejoining });
     else this.#announceReady(transitionId, this.#version);
   }
 
   onWelcome(transitionId: number, welcome: Buffer): void {
+    const isRejoining = this.isRecovering;
     if (this.#state.kind !== "awaitingGroup") {
       // A repetition, unless it answers a key package that has not led to a group.
       if (!this.#group.isAddedAgainBy(welcome)) return;
@@ -282,7 +306,7 @@ export class DaveMembership {
     }
     if (!this.#tryMls(() => this.#group.processWelcome(welcome), transitionId)) return;
     this.#onEpoch();
-    this.#onJoined(transitionId);
+    this.#onJoined(transitionId, { isRejoining });
   }
 
   #onEpoch(): void {
@@ -293,7 +317,7 @@ export class DaveMembership {
   }
 
   /** We are in a group. With an id, we confirm it and sending waits for the transition to be executed. */
-  #onJoined(transitionId: number): void {
+  #onJoined(transitionId: number, { isRejoining }: { readonly isRejoining: boolean }): void {
     this.#lastTransitionId = transitionId;
     if (transitionId === 0) {
       this.#enter({ kind: "member" });
@@ -302,7 +326,7 @@ export class DaveMembership {
     }
     this.#announceReady(transitionId, this.#version);
     const timer = this.#options.after(JOIN_EXECUTE_MS_MAX, () => this.execute(transitionId));
-    this.#enter({ kind: "joining", transitionId, timer });
+    this.#enter({ kind: "joining", transitionId, isRejoining, timer });
   }
 
   #startSending(version: number): void {
@@ -363,7 +387,7 @@ export class DaveMembership {
     this.#version = version;
     if (epoch !== 1) return;
     this.#frames.dropCipher();
-    this.#beginGroup({ isRecovering: false });
+    this.#beginGroup(undefined);
     this.#options.onChanged();
   }
 
@@ -391,8 +415,7 @@ export class DaveMembership {
     }
     this.#options.counters.daveRecoveries++;
     this.#options.logger.warn("rejoining the DAVE group", { reason, transitionId, error });
-    this.#parent.sendDaveJson(OPCODE.mlsInvalidCommitWelcome, { transition_id: transitionId });
-    this.#beginGroup({ isRecovering: true });
+    this.#beginGroup({ transitionId });
     this.#options.onChanged();
   }
 
@@ -420,7 +443,7 @@ export class DaveMembership {
       this.#armGroupTimer();
       return;
     }
-    const { isRecovering, isRepeated } = this.#state;
+    const { recovery, isRepeated } = this.#state;
     // A new key package would replace the keys of the one that was sent.
     if (this.#options.knownUserIds.size === 0) return;
     const keyPackage = this.#group.createKeyPackage();
@@ -430,7 +453,7 @@ export class DaveMembership {
       this.#parent.onDaveStuck();
       return;
     }
-    this.#enter({ kind: "awaitingGroup", isRecovering, isRepeated: true, groupTimer: undefined });
+    this.#enter({ kind: "awaitingGroup", recovery, isRepeated: true, groupTimer: undefined });
     this.#sendKeyPackage(keyPackage);
   }
 

@@ -547,8 +547,53 @@ describe("recovery", () => {
     expect(call.bot.gate).toBe("send");
     call.clock.advance(1);
     expect(call.bot.gate).toBe("hold");
-    call.clock.advance(3000);
-    expect(call.receive()).toBe("plain");
+  });
+
+  test("a bot whose recovery takes too long sends nothing instead of plain audio, whatever is configured", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(8000 + 2999);
+    expect(call.bot.gate).toBe("hold");
+    call.clock.advance(1);
+    expect([call.bot.gate, call.counters.plainFallbacks]).toEqual(["discard", 0]);
+    call.clock.advance(5000);
+    expect(call.bot.gate).toBe("discard");
+    // Also between the Welcome and op 22.
+    readmit(call, 5);
+    call.enter("702");
+    expect(call.bot.gate).toBe("discard");
+    call.execute(5);
+    expect([call.bot.gate, call.receive()]).toEqual(["send", "decrypted"]);
+  });
+
+  test("a bot whose first Welcome was broken sends nothing instead of plain audio", () => {
+    const call = new Call();
+    call.start();
+    const { welcome } = call.propose(call.listener, call.gateway.add(0n, call.lastOf(26)));
+    call.welcome(9, flip(welcome));
+    call.clock.advance(9000);
+    expect([call.bot.gate, call.counters.plainFallbacks]).toEqual(["discard", 0]);
+  });
+
+  test("another group that the gateway begins during recovery is waited for from the start", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(8000 + 3000);
+    call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 });
+    call.clock.advance(2999);
+    expect(call.bot.gate).toBe("hold");
+    call.clock.advance(1);
+    expect([call.bot.gate, call.counters.plainFallbacks]).toEqual(["send", 1]);
+  });
+
+  test("a downgrade during recovery makes frames plain", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(8000 + 3000);
+    call.bot.handle({ kind: "prepareTransition", transitionId: 6, version: 0 });
+    expect(call.bot.gate).toBe("discard");
+    call.execute(6);
+    expect([call.bot.gate, call.receive()]).toEqual(["send", "plain"]);
   });
 
   test("a second failure during recovery does not start another, and three a minute are the limit", () => {
