@@ -20,6 +20,8 @@ const JOIN_EXECUTE_MS_MAX = 2500;
 const POSTPONED_COMMIT_MS_MAX = 5000;
 /** Listeners keep the keys of the epoch before for 10 s. */
 const OLD_GROUP_MS_MAX = 8000;
+/** After op 9, until the gateway has repeated its messages and members have answered them. */
+const REPLAY_MS_MAX = 1000;
 const TRANSITIONS_MAX = 64;
 
 /** What the membership needs from the DAVE session. */
@@ -186,12 +188,14 @@ export class DaveMembership {
 
   /**
    * After op 9. Messages sent right before the connection broke may be lost, and a resume repeats only the gateway's
-   * own messages: op 23 is sent again for transitions that the gateway may still be waiting with.
+   * own messages: op 23 is sent again for transitions that the gateway may still be waiting with, and a key package
+   * unless the repeated messages lead to a group.
    */
   onResumed(): void {
     for (const [transitionId, { announcedMs }] of this.#transitions) {
       if (this.#clock.now() - announcedMs < JOIN_EXECUTE_MS_MAX) this.#sendReady(transitionId);
     }
+    this.#awaitReplay();
   }
 
   /** Out of the tick: frames cannot be encrypted. */
@@ -455,6 +459,26 @@ export class DaveMembership {
     }
     this.#enter({ kind: "awaitingGroup", recovery, isRepeated: true, groupTimer: undefined });
     this.#sendKeyPackage(keyPackage);
+  }
+
+  #awaitReplay(): void {
+    if (this.#state.kind !== "awaitingGroup") return;
+    this.#state.groupTimer?.cancel();
+    this.#state.groupTimer = this.#options.after(REPLAY_MS_MAX, () => this.#onReplayed());
+  }
+
+  /** No group has followed: the gateway may have received neither op 31 nor a key package. */
+  #onReplayed(): void {
+    if (this.#state.kind !== "awaitingGroup") return;
+    if (this.#options.isMessageWaiting()) {
+      this.#awaitReplay();
+      return;
+    }
+    const { recovery } = this.#state;
+    const keyPackage = this.#group.createKeyPackage();
+    if (keyPackage === undefined) return;
+    this.#enter({ kind: "awaitingGroup", recovery, isRepeated: false, groupTimer: undefined });
+    this.#requestGroup(keyPackage, recovery);
   }
 
   /** The only place that changes the state: cancels the timers of the previous one. */
