@@ -219,7 +219,10 @@ export class DaveGroup {
   downgrade(id = takeTransitionId(this.policy)): number {
     this.#version = 0;
     const slots = [...this.#slots.values()];
-    for (const slot of slots) slot.member.prepareTransition(id, 0);
+    for (const slot of slots) {
+      slot.endGroup();
+      slot.member.prepareTransition(id, 0);
+    }
     this.#transitions.begin({ id, version: 0, slots });
     return id;
   }
@@ -344,6 +347,7 @@ export class DaveGroup {
     this.#dissolve();
     for (const slot of this.#slots.values()) {
       this.#awaitKeyPackage(slot);
+      slot.endGroup();
       slot.member.prepareEpoch(1);
     }
   }
@@ -391,7 +395,10 @@ export class DaveGroup {
     const founding = [...negotiation.added.values()].find((addition) => addition.slot === founder);
     if (founding !== undefined) useKeyPackage(founder, founding.keyPackage);
     const slots = this.#tree.leaves.map((leaf) => leaf.slot);
-    for (const slot of slots) slot.announcedIds.add(id);
+    for (const slot of slots) {
+      slot.announcedIds.add(id);
+      if (this.#version > 0) slot.beginGroup();
+    }
     for (const slot of slots) {
       // A bot that has identified again in between is a new member: a Welcome for the key package of the member before
       // would reach it over the same session, and it could not read it.

@@ -211,6 +211,48 @@ test("an encrypted frame before op 22 is reported", async () => {
   await untilViolation("dave-frame-early");
 });
 
+test("plain frames after encrypted ones are reported where nothing has ended the group", async () => {
+  await join();
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 1, "an encrypted frame");
+  client.isEncrypting = false;
+  clock.advance(1000);
+  client.sendOpus(OPUS);
+  await untilViolation("dave-frame-downgraded");
+  expect(discord.violations).toHaveLength(1);
+});
+
+test("plain frames of a bot that asked to be added again with op 31 are reported", async () => {
+  await join();
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 1, "an encrypted frame");
+  client.mute.add(26);
+  void channel.sendBrokenCommit().catch(() => undefined);
+  await discord.until(() => discord.session(GUILD).countOf(31) === 1, "op 31");
+  clock.advance(1000);
+  client.isEncrypting = false;
+  client.sendOpus(OPUS);
+  await untilViolation("dave-frame-downgraded");
+});
+
+test("plain frames after op 21 and op 22 are allowed, also when they reach the bot late", async () => {
+  await join();
+  channel.policy.executeDelayMs = 5000;
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 1, "an encrypted frame");
+  const downgraded = channel.downgrade();
+  await client.until(() => client.has(21));
+  clock.advance(1000);
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 2, "another encrypted frame");
+  await timeFor(clock, downgraded);
+  await client.until(() => client.has(22));
+  clock.advance(2000);
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 3, "a plain frame");
+  expect(discord.violations.filter(({ kind }) => kind.startsWith("dave-"))).toEqual([]);
+});
+
 test("a sender key changed before op 22 is noticed by a listener that is slower", async () => {
   await join();
   client.isEagerAtCommit = true;
