@@ -354,6 +354,7 @@ export class DaveGroup {
 
   /** No group. */
   #dissolve(): void {
+    if (this.#negotiation !== undefined) this.#endNegotiation(this.#negotiation);
     this.#tree.clear();
     for (const slot of this.#slots.values()) {
       slot.keyPackage = undefined;
@@ -365,6 +366,8 @@ export class DaveGroup {
   async #negotiate(negotiation: Negotiation): Promise<boolean> {
     this.#sendProposals(negotiation);
     await this.#awaitCommits(negotiation);
+    // Members have begun another group meanwhile and cannot follow a commit for this one.
+    if (this.#negotiation !== negotiation) return true;
     this.#endNegotiation(negotiation);
     const winner = this.#pickWinner(negotiation);
     if (winner === undefined) return false;
@@ -418,7 +421,8 @@ export class DaveGroup {
     const { offers, commits } = negotiation;
     const missing = () =>
       [...offers.keys()].filter((slot) => slot.member.kind === "bot" && this.#isPresent(slot) && !commits.has(slot));
-    const isEnough = () => missing().length === 0 || (this.policy.commitWinner === "first" && commits.size > 0);
+    const isAnswered = () => missing().length === 0 || (this.policy.commitWinner === "first" && commits.size > 0);
+    const isEnough = () => this.#negotiation !== negotiation || isAnswered();
     if (await this.#options.waiters.settled(isEnough, this.policy.answerTimeoutMs)) return;
     const users = missing().map((slot) => slot.userId);
     this.#options.report("dave-commit-missing", `no valid op 28 for the open proposals from ${users.join(", ")}`);
@@ -450,6 +454,7 @@ export class DaveGroup {
     const negotiation = proposeUpdate(this.#proposer, this.#tree, update);
     this.#sendProposals(negotiation);
     if (when === "afterCommits") await this.#awaitCommits(negotiation);
+    if (this.#negotiation !== negotiation) return;
     this.#endNegotiation(negotiation);
     const refs = [...negotiation.added.keys()];
     for (const slot of negotiation.messages.keys()) {

@@ -69,6 +69,15 @@ function untilViolation(kind: string): Promise<void> {
   return discord.until(() => discord.violations.some((violation) => violation.kind === kind), kind);
 }
 
+test("a negotiation that op 24 overtakes is abandoned, and the commits for it are not announced", async () => {
+  await connect([28]);
+  await client.until(() => client.has(27));
+  client.mute.delete(28);
+  await timeFor(clock, channel.upgrade());
+  await client.until(() => client.isEncrypting);
+  expect([client.count(29), discord.violations]).toEqual([1, []]);
+});
+
 test("a missing key package is reported", async () => {
   await connect([26]);
   await timeFor(clock, untilViolation("dave-key-package-missing"));
