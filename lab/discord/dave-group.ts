@@ -219,7 +219,10 @@ export class DaveGroup {
   downgrade(id = takeTransitionId(this.policy)): number {
     this.#version = 0;
     const slots = [...this.#slots.values()];
-    for (const slot of slots) slot.member.prepareTransition(id, 0);
+    for (const slot of slots) {
+      slot.endGroup();
+      slot.member.prepareTransition(id, 0);
+    }
     this.#transitions.begin({ id, version: 0, slots });
     return id;
   }
@@ -344,12 +347,14 @@ export class DaveGroup {
     this.#dissolve();
     for (const slot of this.#slots.values()) {
       this.#awaitKeyPackage(slot);
+      slot.endGroup();
       slot.member.prepareEpoch(1);
     }
   }
 
   /** No group. */
   #dissolve(): void {
+    if (this.#negotiation !== undefined) this.#endNegotiation(this.#negotiation);
     this.#tree.clear();
     for (const slot of this.#slots.values()) {
       slot.keyPackage = undefined;
@@ -361,6 +366,8 @@ export class DaveGroup {
   async #negotiate(negotiation: Negotiation): Promise<boolean> {
     this.#sendProposals(negotiation);
     await this.#awaitCommits(negotiation);
+    // Members have begun another group meanwhile and cannot follow a commit for this one.
+    if (this.#negotiation !== negotiation) return true;
     this.#endNegotiation(negotiation);
     const winner = this.#pickWinner(negotiation);
     if (winner === undefined) return false;
@@ -391,7 +398,10 @@ export class DaveGroup {
     const founding = [...negotiation.added.values()].find((addition) => addition.slot === founder);
     if (founding !== undefined) useKeyPackage(founder, founding.keyPackage);
     const slots = this.#tree.leaves.map((leaf) => leaf.slot);
-    for (const slot of slots) slot.announcedIds.add(id);
+    for (const slot of slots) {
+      slot.announcedIds.add(id);
+      if (this.#version > 0) slot.beginGroup();
+    }
     for (const slot of slots) {
       // A bot that has identified again in between is a new member: a Welcome for the key package of the member before
       // would reach it over the same session, and it could not read it.
@@ -411,7 +421,8 @@ export class DaveGroup {
     const { offers, commits } = negotiation;
     const missing = () =>
       [...offers.keys()].filter((slot) => slot.member.kind === "bot" && this.#isPresent(slot) && !commits.has(slot));
-    const isEnough = () => missing().length === 0 || (this.policy.commitWinner === "first" && commits.size > 0);
+    const isAnswered = () => missing().length === 0 || (this.policy.commitWinner === "first" && commits.size > 0);
+    const isEnough = () => this.#negotiation !== negotiation || isAnswered();
     if (await this.#options.waiters.settled(isEnough, this.policy.answerTimeoutMs)) return;
     const users = missing().map((slot) => slot.userId);
     this.#options.report("dave-commit-missing", `no valid op 28 for the open proposals from ${users.join(", ")}`);
@@ -443,6 +454,7 @@ export class DaveGroup {
     const negotiation = proposeUpdate(this.#proposer, this.#tree, update);
     this.#sendProposals(negotiation);
     if (when === "afterCommits") await this.#awaitCommits(negotiation);
+    if (this.#negotiation !== negotiation) return;
     this.#endNegotiation(negotiation);
     const refs = [...negotiation.added.keys()];
     for (const slot of negotiation.messages.keys()) {

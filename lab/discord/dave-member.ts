@@ -33,6 +33,10 @@ export class MemberSlot {
   readonly #policy: Pick<DavePolicy, "underWayMs">;
   #isActive = false;
   #changedAtMs: number | undefined;
+  /** When its first encrypted frame arrived that it sent for a group which the gateway has not ended since. */
+  #encryptedSinceMs: number | undefined;
+  /** The gateway has announced the end of its group, or there was none yet. */
+  #isGroupEnding = true;
 
   constructor(member: DaveMember, policy: Pick<DavePolicy, "underWayMs">) {
     this.member = member;
@@ -56,6 +60,29 @@ export class MemberSlot {
   setActive(isActive: boolean, nowMs: number): void {
     if (isActive !== this.#isActive) this.#changedAtMs = nowMs;
     this.#isActive = isActive;
+  }
+
+  /** The gateway announces a group with this member. */
+  beginGroup(): void {
+    this.#isGroupEnding = false;
+  }
+
+  /** The gateway announces that the group ends, by op 21 with version 0 or by op 24: plain frames may follow. */
+  endGroup(): void {
+    this.#isGroupEnding = true;
+    this.#encryptedSinceMs = undefined;
+  }
+
+  onEncryptedFrame(nowMs: number): void {
+    if (!this.#isGroupEnding) this.#encryptedSinceMs ??= nowMs;
+  }
+
+  /**
+   * Whether a plain frame comes from a member that gave up encryption without the gateway's request. That is wrong
+   * whatever else happened to it: it knows that the others have a group.
+   */
+  hasDowngraded(nowMs: number): boolean {
+    return this.#encryptedSinceMs !== undefined && nowMs - this.#encryptedSinceMs >= this.#policy.underWayMs;
   }
 
   /** True when it has been active for a while: no frames of the time before can arrive any more. */

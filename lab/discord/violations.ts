@@ -43,6 +43,7 @@ export type ViolationKind =
   | "dave-transition-timeout"
   | "dave-frame-early"
   | "dave-frame-plain"
+  | "dave-frame-downgraded"
   | "dave-frame-undecryptable";
 
 export interface Violation {

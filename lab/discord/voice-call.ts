@@ -192,16 +192,20 @@ export class VoiceCall implements SessionCall {
   }
 
   /**
-   * Reports once per frame, whatever the number of listeners: encrypted too early, or plain although the group exists.
+   * Reports once per frame, whatever the number of listeners: encrypted too early, or plain although the group exists,
+   * which a bot may or may not have been able to know.
    */
   #judgeEncryption(session: VoiceSession, payload: Buffer): void {
     const slot = this.#memberOf(session) === undefined ? undefined : this.group.slotOf(session.userId);
     const now = this.#options.clock.now();
     const isEncrypted = isDaveFrame(payload);
+    if (isEncrypted) slot?.onEncryptedFrame(now);
     if (isEncrypted && slot !== undefined && !slot.allowsEncrypted(now)) {
       this.#options.report("dave-frame-early", "an encrypted frame before op 22 brought the bot into the group");
     } else if (isEncrypted && session.daveVersion === 0) {
       this.#options.report("dave-version", "an encrypted frame in a session without DAVE");
+    } else if (!isEncrypted && slot?.hasDowngraded(now) === true) {
+      this.#options.report("dave-frame-downgraded", "a plain frame of a bot that had encrypted for its group");
     } else if (!isEncrypted && slot !== undefined && !slot.allowsPlain(now)) {
       this.#options.report("dave-frame-plain", "a plain frame from a member of the encrypted group");
     }

@@ -21,8 +21,8 @@ interface DaveGateOptions {
   /** A message that may bring a group has arrived and waits in this thread's queue. */
   readonly isGroupUnderWay: () => boolean;
   readonly onChanged: () => void;
-  /** The wait for a group is over; once per wait. */
-  readonly onWaitOver: () => void;
+  /** The wait for a group is over; once per wait. `isPlain`: frames are sent plain from now on. */
+  readonly onWaitOver: (isPlain: boolean) => void;
 }
 
 export class DaveGate {
@@ -30,6 +30,7 @@ export class DaveGate {
   #state: DaveGateState = "hold";
   #isFlowing = false;
   #hasCompany = false;
+  #isRejoining = false;
   #isStarted = false;
   #isWaitOver = false;
   #isExtended = false;
@@ -54,10 +55,14 @@ export class DaveGate {
 
   /**
    * `isFlowing`: frames can go out, encrypted or because the call is plain. `hasCompany`: others are in the channel.
+   * `isRejoining`: they are known to have a group, so plain audio would reach nobody but Discord.
    */
-  update(now: { readonly isFlowing: boolean; readonly hasCompany: boolean }): void {
+  update(now: { readonly isFlowing: boolean; readonly hasCompany: boolean; readonly isRejoining: boolean }): void {
+    // Another group is negotiated, which is waited for from the start.
+    if (this.#isRejoining && !now.isRejoining) this.#watchWait(false);
     this.#isFlowing = now.isFlowing;
     this.#hasCompany = now.hasCompany;
+    this.#isRejoining = now.isRejoining;
     this.#decide();
   }
 
@@ -88,7 +93,11 @@ export class DaveGate {
     if (this.#isFlowing) return "send";
     if (!this.#hasCompany) return this.#aloneTimer === undefined ? "discard" : "hold";
     if (!this.#isWaitOver) return "hold";
-    return this.#options.isPlainFallbackAllowed ? "send" : "discard";
+    return this.#isPlainAllowed ? "send" : "discard";
+  }
+
+  get #isPlainAllowed(): boolean {
+    return this.#options.isPlainFallbackAllowed && !this.#isRejoining;
   }
 
   #watchWait(isWaiting: boolean): void {
@@ -111,7 +120,7 @@ export class DaveGate {
     }
     this.#waitTimer = undefined;
     this.#isWaitOver = true;
-    onWaitOver();
+    onWaitOver(this.#isPlainAllowed);
     this.#decide();
   }
 }

@@ -20,6 +20,8 @@ const JOIN_EXECUTE_MS_MAX = 2500;
 const POSTPONED_COMMIT_MS_MAX = 5000;
 /** Listeners keep the keys of the epoch before for 10 s. */
 const OLD_GROUP_MS_MAX = 8000;
+/** After op 9, until the gateway has repeated its messages and members have answered them. */
+const REPLAY_MS_MAX = 1000;
 const TRANSITIONS_MAX = 64;
 
 /** What the membership needs from the DAVE session. */
@@ -61,21 +63,31 @@ interface AnnouncedTransition {
   readonly announcedMs: number;
 }
 
+/** The transition that could not be followed. */
+interface Recovery {
+  readonly transitionId: number;
+}
+
 type State =
   /** No group was begun: before op 4, or the call is plain. */
   | { readonly kind: "outside" }
   /** A key package has been sent and has not led to a group yet. */
   | {
       readonly kind: "awaitingGroup";
-      /** We asked to be removed from a group and added again. */
-      readonly isRecovering: boolean;
+      /** Set when we asked, with op 31, to be removed from a group and added again. */
+      readonly recovery: Recovery | undefined;
       /** It is the second key package. */
       readonly isRepeated: boolean;
       /** Undefined: not armed, as the channel was empty. */
       groupTimer: Timer | undefined;
     }
-  /** We are in a group and send for it when the transition is executed. */
-  | { readonly kind: "joining"; readonly transitionId: number; readonly timer: Timer }
+  /** We are in a group and send for it when the transition is executed. `isRejoining`: by a recovery. */
+  | {
+      readonly kind: "joining";
+      readonly transitionId: number;
+      readonly isRejoining: boolean;
+      readonly timer: Timer;
+    }
   /** We are in a group. */
   | { readonly kind: "member" }
   /** We are in a group and have confirmed a commit that is processed later. */
@@ -126,7 +138,12 @@ export class DaveMembership {
   }
 
   get isRecovering(): boolean {
-    return this.#state.kind === "awaitingGroup" && this.#state.isRecovering;
+    return this.#state.kind === "awaitingGroup" && this.#state.recovery !== undefined;
+  }
+
+  /** The call has a group that we are being added to again: its members do not play plain audio. */
+  get isRejoining(): boolean {
+    return this.isRecovering || (this.#state.kind === "joining" && this.#state.isRejoining);
   }
 
   /** When the wait for the first group began; undefined once there was one. */
@@ -157,7 +174,7 @@ export class DaveMembership {
   }
 
   begin(): void {
-    this.#beginGroup({ isRecovering: false });
+    this.#beginGroup(undefined);
   }
 
   onUsersJoined(): void {
@@ -171,12 +188,14 @@ export class DaveMembership {
 
   /**
    * After op 9. Messages sent right before the connection broke may be lost, and a resume repeats only the gateway's
-   * own messages: op 23 is sent again for transitions that the gateway may still be waiting with.
+   * own messages: op 23 is sent again for transitions that the gateway may still be waiting with, and a key package
+   * unless the repeated messages lead to a group.
    */
   onResumed(): void {
     for (const [transitionId, { announcedMs }] of this.#transitions) {
       if (this.#clock.now() - announcedMs < JOIN_EXECUTE_MS_MAX) this.#sendReady(transitionId);
     }
+    this.#awaitReplay();
   }
 
   /** Out of the tick: frames cannot be encrypted. */
@@ -193,7 +212,7 @@ export class DaveMembership {
 
   // The group.
 
-  #beginGroup({ isRecovering }: { readonly isRecovering: boolean }): void {
+  #beginGroup(recovery: Recovery | undefined): void {
     this.#proposals.drop();
     const isOldCipherRetained = this.#isSendingForGroup;
     if (isOldCipherRetained) {
@@ -203,7 +222,14 @@ export class DaveMembership {
     // Before the state changes, because it may throw: no group is awaited without a key package.
     const keyPackage = this.#group.begin(this.#version, { isOldCipherRetained });
     const isRepeated = this.#state.kind === "awaitingGroup" && this.#state.isRepeated;
-    this.#enter({ kind: "awaitingGroup", isRecovering, isRepeated, groupTimer: undefined });
+    this.#enter({ kind: "awaitingGroup", recovery, isRepeated, groupTimer: undefined });
+    this.#requestGroup(keyPackage, recovery);
+  }
+
+  #requestGroup(keyPackage: Buffer, recovery: Recovery | undefined): void {
+    if (recovery !== undefined) {
+      this.#parent.sendDaveJson(OPCODE.mlsInvalidCommitWelcome, { transition_id: recovery.transitionId });
+    }
     this.#sendKeyPackage(keyPackage);
   }
 
@@ -266,13 +292,15 @@ export class DaveMembership {
 
   #processCommit(transitionId: number, commit: Buffer): void {
     const wasInGroup = this.#group.cipher !== undefined;
+    const isRejoining = this.isRecovering;
     if (!this.#tryMls(() => this.#group.processCommit(commit), transitionId)) return;
     this.#onEpoch();
-    if (!wasInGroup || transitionId === 0) this.#onJoined(transitionId);
+    if (!wasInGroup || transitionId === 0) this.#onJoined(transitionId, { isRejoining });
     else this.#announceReady(transitionId, this.#version);
   }
 
   onWelcome(transitionId: number, welcome: Buffer): void {
+    const isRejoining = this.isRecovering;
     if (this.#state.kind !== "awaitingGroup") {
       // A repetition, unless it answers a key package that has not led to a group.
       if (!this.#group.isAddedAgainBy(welcome)) return;
@@ -282,7 +310,7 @@ export class DaveMembership {
     }
     if (!this.#tryMls(() => this.#group.processWelcome(welcome), transitionId)) return;
     this.#onEpoch();
-    this.#onJoined(transitionId);
+    this.#onJoined(transitionId, { isRejoining });
   }
 
   #onEpoch(): void {
@@ -293,7 +321,7 @@ export class DaveMembership {
   }
 
   /** We are in a group. With an id, we confirm it and sending waits for the transition to be executed. */
-  #onJoined(transitionId: number): void {
+  #onJoined(transitionId: number, { isRejoining }: { readonly isRejoining: boolean }): void {
     this.#lastTransitionId = transitionId;
     if (transitionId === 0) {
       this.#enter({ kind: "member" });
@@ -302,7 +330,7 @@ export class DaveMembership {
     }
     this.#announceReady(transitionId, this.#version);
     const timer = this.#options.after(JOIN_EXECUTE_MS_MAX, () => this.execute(transitionId));
-    this.#enter({ kind: "joining", transitionId, timer });
+    this.#enter({ kind: "joining", transitionId, isRejoining, timer });
   }
 
   #startSending(version: number): void {
@@ -363,7 +391,7 @@ export class DaveMembership {
     this.#version = version;
     if (epoch !== 1) return;
     this.#frames.dropCipher();
-    this.#beginGroup({ isRecovering: false });
+    this.#beginGroup(undefined);
     this.#options.onChanged();
   }
 
@@ -391,8 +419,7 @@ export class DaveMembership {
     }
     this.#options.counters.daveRecoveries++;
     this.#options.logger.warn("rejoining the DAVE group", { reason, transitionId, error });
-    this.#parent.sendDaveJson(OPCODE.mlsInvalidCommitWelcome, { transition_id: transitionId });
-    this.#beginGroup({ isRecovering: true });
+    this.#beginGroup({ transitionId });
     this.#options.onChanged();
   }
 
@@ -420,7 +447,7 @@ export class DaveMembership {
       this.#armGroupTimer();
       return;
     }
-    const { isRecovering, isRepeated } = this.#state;
+    const { recovery, isRepeated } = this.#state;
     // A new key package would replace the keys of the one that was sent.
     if (this.#options.knownUserIds.size === 0) return;
     const keyPackage = this.#group.createKeyPackage();
@@ -430,8 +457,28 @@ export class DaveMembership {
       this.#parent.onDaveStuck();
       return;
     }
-    this.#enter({ kind: "awaitingGroup", isRecovering, isRepeated: true, groupTimer: undefined });
+    this.#enter({ kind: "awaitingGroup", recovery, isRepeated: true, groupTimer: undefined });
     this.#sendKeyPackage(keyPackage);
+  }
+
+  #awaitReplay(): void {
+    if (this.#state.kind !== "awaitingGroup") return;
+    this.#state.groupTimer?.cancel();
+    this.#state.groupTimer = this.#options.after(REPLAY_MS_MAX, () => this.#onReplayed());
+  }
+
+  /** No group has followed: the gateway may have received neither op 31 nor a key package. */
+  #onReplayed(): void {
+    if (this.#state.kind !== "awaitingGroup") return;
+    if (this.#options.isMessageWaiting()) {
+      this.#awaitReplay();
+      return;
+    }
+    const { recovery } = this.#state;
+    const keyPackage = this.#group.createKeyPackage();
+    if (keyPackage === undefined) return;
+    this.#enter({ kind: "awaitingGroup", recovery, isRepeated: false, groupTimer: undefined });
+    this.#requestGroup(keyPackage, recovery);
   }
 
   /** The only place that changes the state: cancels the timers of the previous one. */

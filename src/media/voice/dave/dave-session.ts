@@ -83,7 +83,7 @@ export class DaveSession {
       isPlainFallbackAllowed: options.isPlainFallbackAllowed,
       isGroupUnderWay: () => this.#inbox.isWaiting,
       onChanged: () => options.parent.onDaveGateChanged(),
-      onWaitOver: () => this.#onWaitOver(),
+      onWaitOver: (isPlain) => this.#onWaitOver(isPlain),
     });
     this.#inbox = new DaveInbox({
       ...options,
@@ -236,12 +236,13 @@ export class DaveSession {
 
   #refresh(): void {
     if (this.#isClosed) return;
-    this.#gate.update({ isFlowing: this.#frames.isFlowing, hasCompany: this.#knownUserIds.size > 0 });
+    const { isRejoining } = this.#membership;
+    this.#gate.update({ isFlowing: this.#frames.isFlowing, hasCompany: this.hasCompany, isRejoining });
   }
 
-  #onWaitOver(): void {
-    const { isPlainFallbackAllowed, counters, logger } = this.#options;
-    if (isPlainFallbackAllowed) counters.plainFallbacks++;
-    logger.warn("no DAVE group in time", { outcome: isPlainFallbackAllowed ? "sending plain" : "sending nothing" });
+  #onWaitOver(isPlain: boolean): void {
+    const { counters, logger } = this.#options;
+    if (isPlain) counters.plainFallbacks++;
+    logger.warn("no DAVE group in time", { outcome: isPlain ? "sending plain" : "sending nothing" });
   }
 }

@@ -69,6 +69,15 @@ function untilViolation(kind: string): Promise<void> {
   return discord.until(() => discord.violations.some((violation) => violation.kind === kind), kind);
 }
 
+test("a negotiation that op 24 overtakes is abandoned, and the commits for it are not announced", async () => {
+  await connect([28]);
+  await client.until(() => client.has(27));
+  client.mute.delete(28);
+  await timeFor(clock, channel.upgrade());
+  await client.until(() => client.isEncrypting);
+  expect([client.count(29), discord.violations]).toEqual([1, []]);
+});
+
 test("a missing key package is reported", async () => {
   await connect([26]);
   await timeFor(clock, untilViolation("dave-key-package-missing"));
@@ -209,6 +218,48 @@ test("an encrypted frame before op 22 is reported", async () => {
   client.isEncrypting = true;
   client.sendOpus(OPUS);
   await untilViolation("dave-frame-early");
+});
+
+test("plain frames after encrypted ones are reported where nothing has ended the group", async () => {
+  await join();
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 1, "an encrypted frame");
+  client.isEncrypting = false;
+  clock.advance(1000);
+  client.sendOpus(OPUS);
+  await untilViolation("dave-frame-downgraded");
+  expect(discord.violations).toHaveLength(1);
+});
+
+test("plain frames of a bot that asked to be added again with op 31 are reported", async () => {
+  await join();
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 1, "an encrypted frame");
+  client.mute.add(26);
+  void channel.sendBrokenCommit().catch(() => undefined);
+  await discord.until(() => discord.session(GUILD).countOf(31) === 1, "op 31");
+  clock.advance(1000);
+  client.isEncrypting = false;
+  client.sendOpus(OPUS);
+  await untilViolation("dave-frame-downgraded");
+});
+
+test("plain frames after op 21 and op 22 are allowed, also when they reach the bot late", async () => {
+  await join();
+  channel.policy.executeDelayMs = 5000;
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 1, "an encrypted frame");
+  const downgraded = channel.downgrade();
+  await client.until(() => client.has(21));
+  clock.advance(1000);
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 2, "another encrypted frame");
+  await timeFor(clock, downgraded);
+  await client.until(() => client.has(22));
+  clock.advance(2000);
+  client.sendOpus(OPUS);
+  await discord.until(() => channel.listener.receivedCount === 3, "a plain frame");
+  expect(discord.violations.filter(({ kind }) => kind.startsWith("dave-"))).toEqual([]);
 });
 
 test("a sender key changed before op 22 is noticed by a listener that is slower", async () => {

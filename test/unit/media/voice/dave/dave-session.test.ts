@@ -486,6 +486,55 @@ describe("in a group", () => {
     expect(repeated).toEqual([{ transition_id: 8 }]);
   });
 
+  test("a resume waits a second for the group that the replay may bring before another key package goes out", () => {
+    const call = new Call();
+    call.start();
+    call.clock.advance(500);
+    call.bot.onResumed();
+    call.clock.advance(999);
+    expect(call.all(26)).toHaveLength(1);
+    call.join();
+    call.clock.advance(60_000);
+    expect([call.all(26).length, call.stuckCount, call.receive()]).toEqual([1, 0, "decrypted"]);
+  });
+
+  test("a key package that was lost with the connection is sent again after the resume", () => {
+    const call = new Call();
+    call.start();
+    call.clock.advance(500);
+    call.bot.onResumed();
+    call.clock.advance(1000);
+    expect([call.all(26).length, call.all(31).length]).toEqual([2, 0]);
+    call.join();
+    expect(call.receive()).toBe("decrypted");
+  });
+
+  test("a key package that was lost with the connection in an empty channel is sent again after the resume", () => {
+    const call = new Call();
+    call.start({ userIds: [] });
+    call.bot.onResumed();
+    call.clock.advance(1000);
+    expect(call.all(26)).toHaveLength(2);
+    call.clock.advance(60_000);
+    expect([call.all(26).length, call.stuckCount]).toEqual([2, 0]);
+  });
+
+  test("a key package is not sent again after a resume while messages of the replay wait", () => {
+    const call = new Call();
+    call.start();
+    call.areFramesAhead = false;
+    call.bot.onResumed();
+    call.clock.advance(990);
+    const { commit, welcome } = call.propose(call.listener, call.gateway.add(0n, call.lastOf(26)));
+    call.listener.processCommit(commit);
+    call.welcome(0, welcome);
+    call.clock.advance(10);
+    expect(call.all(26)).toHaveLength(1);
+    call.areFramesAhead = true;
+    call.clock.advance(60_000);
+    expect([call.all(26).length, call.receive()]).toEqual([1, "decrypted"]);
+  });
+
   test("op 21 with id 0 is executed at once, without op 23", () => {
     const call = inGroup();
     call.bot.handle({ kind: "prepareTransition", transitionId: 0, version: 0 });
@@ -547,8 +596,69 @@ describe("recovery", () => {
     expect(call.bot.gate).toBe("send");
     call.clock.advance(1);
     expect(call.bot.gate).toBe("hold");
-    call.clock.advance(3000);
-    expect(call.receive()).toBe("plain");
+  });
+
+  test("a bot whose recovery takes too long sends nothing instead of plain audio, whatever is configured", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(8000 + 2999);
+    expect(call.bot.gate).toBe("hold");
+    call.clock.advance(1);
+    expect([call.bot.gate, call.counters.plainFallbacks]).toEqual(["discard", 0]);
+    call.clock.advance(5000);
+    expect(call.bot.gate).toBe("discard");
+    // Also between the Welcome and op 22.
+    readmit(call, 5);
+    call.enter("702");
+    expect(call.bot.gate).toBe("discard");
+    call.execute(5);
+    expect([call.bot.gate, call.receive()]).toEqual(["send", "decrypted"]);
+  });
+
+  test("a bot whose first Welcome was broken sends nothing instead of plain audio", () => {
+    const call = new Call();
+    call.start();
+    const { welcome } = call.propose(call.listener, call.gateway.add(0n, call.lastOf(26)));
+    call.welcome(9, flip(welcome));
+    call.clock.advance(9000);
+    expect([call.bot.gate, call.counters.plainFallbacks]).toEqual(["discard", 0]);
+  });
+
+  test("another group that the gateway begins during recovery is waited for from the start", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(8000 + 3000);
+    call.bot.handle({ kind: "prepareEpoch", epoch: 1, version: 1 });
+    call.clock.advance(2999);
+    expect(call.bot.gate).toBe("hold");
+    call.clock.advance(1);
+    expect([call.bot.gate, call.counters.plainFallbacks]).toEqual(["send", 1]);
+  });
+
+  test("a downgrade during recovery makes frames plain", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(8000 + 3000);
+    call.bot.handle({ kind: "prepareTransition", transitionId: 6, version: 0 });
+    expect(call.bot.gate).toBe("discard");
+    call.execute(6);
+    expect([call.bot.gate, call.receive()]).toEqual(["send", "plain"]);
+  });
+
+  test("op 31 and a key package that were lost with the connection are sent again after the resume", () => {
+    const call = inGroup();
+    call.commit(4, Buffer.alloc(40));
+    call.clock.advance(12_000);
+    const keyPackageCount = call.all(26).length;
+    call.bot.onResumed();
+    call.clock.advance(1000);
+    expect(call.all(31)).toEqual([{ transition_id: 4 }, { transition_id: 4 }]);
+    expect(call.all(26)).toHaveLength(keyPackageCount + 1);
+    expect(call.sent.slice(-2).map(({ op }) => op)).toEqual([31, 26]);
+    call.clock.advance(5000);
+    readmit(call, 5);
+    call.execute(5);
+    expect([call.receive(), call.stuckCount, call.counters.daveRecoveries]).toEqual(["decrypted", 0, 1]);
   });
 
   test("a second failure during recovery does not start another, and three a minute are the limit", () => {

@@ -509,6 +509,54 @@ describe("faults in transit", () => {
   );
 
   test(
+    "an op 31 that is lost with the connection is sent again after the resume, and members miss no frame",
+    narrated(async () => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      await call.music.more();
+      call.discord.faults.add("invalidCommit", { kind: "terminate" });
+      await channel.sendBrokenCommit();
+      await call.music.more();
+      expect(call.connection.counters).toMatchObject({ resumes: 1, daveRecoveries: 1, plainFallbacks: 0 });
+      expect(call.discord.session(GUILD).countOf(31)).toBe(2);
+      await expectAllReceived(call, channel.listener);
+      expect(numbersOf(channel.listener).length).toBe(call.music.sent.length);
+      expect(call.music.gaps).toBe(0);
+      await stop(call);
+      // The listener that has just joined never had the keys that the bot uses during recovery.
+      call.discord.assertClean({ except: ["dave-frame-undecryptable"] });
+    }),
+  );
+
+  test(
+    "a bot whose op 31 is lost in a silent gateway sends nothing plain, and is back in the group after the resume",
+    narrated(async () => {
+      const call = await join();
+      const channel = call.discord.channel(CHANNEL);
+      await call.music.more();
+      for (const step of ["invalidCommit", "keyPackage"] as const) call.discord.faults.add(step, { kind: "withhold" });
+      const recovered = channel.sendBrokenCommit().catch(() => undefined);
+      await until(() => call.connection.counters.daveRecoveries === 1);
+      network.breakConnections(Number(call.discord.endpoint.split(":").at(-1)), "silent");
+      call.discord.faults.add("resume", { kind: "terminate" }, 2);
+      await until(() => call.connection.sink.gate === "discard");
+      expect(call.connection.counters.resumes).toBe(0);
+      await until(() => call.connection.counters.resumes === 1);
+      const resumedMs = clock.now();
+      await until(() => call.connection.sink.gate === "send");
+      expect(clock.now() - resumedMs).toBeLessThan(1500);
+      await recovered;
+      await call.music.more();
+      await expectAllReceived(call, channel.listener);
+      expect(channel.listener.receivedAudio.every(({ daveDecrypted }) => daveDecrypted)).toBe(true);
+      expect(call.connection.counters).toMatchObject({ daveRecoveries: 1, plainFallbacks: 0 });
+      await stop(call);
+      // Silence frames are the player's.
+      call.discord.assertClean({ except: ["dave-frame-undecryptable", "silence-missing"] });
+    }),
+  );
+
+  test(
     "an op 23 that is lost with the connection is sent again after the resume",
     narrated(async () => {
       const call = await join();
