@@ -131,7 +131,7 @@ describe("pipelines that play the same track with the same settings", () => {
     expect(worker.decoderCount).toBe(2);
   });
 
-  it("rewound frames are sent again bit for bit, whoever rewinds", async () => {
+  it("frames that any of them rewinds are sent again bit for bit", async () => {
     const control = await playAlone();
     const worker = new Worker();
     const random = seededRandom(4);
