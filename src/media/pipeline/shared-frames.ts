@@ -3,7 +3,12 @@
 // its own way at any frame. With pictures: docs/internals/effects.md. Audio thread.
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
-import type { FilterSettings } from "../../filters/filter-settings.ts";
+import {
+  activeFilterNames,
+  type FilterName,
+  type FilterSettings,
+  moduleFiltersIn,
+} from "../../filters/filter-settings.ts";
 import type { Owner } from "../../lib/owners.ts";
 import { FRAME_MS, FRAMES_AHEAD_MAX, SAMPLE_RATE_HZ } from "../format/audio-format.ts";
 import type { AudioCodec, AudioStream } from "../format/packet.ts";
@@ -16,7 +21,7 @@ const BEHIND_FRAMES_MAX = 500;
 /** Codecs with small packets, of which every pipeline keeps a second behind its position. */
 const SHARED_CODECS: ReadonlySet<AudioCodec> = new Set(["mp3", "aac", "opus", "vorbis"]);
 /** Filters that sound the same whenever they began: they know no phase and no more than 0.2 s of earlier audio. */
-const SHARED_FILTERS: ReadonlySet<keyof FilterSettings> = new Set([
+const SHARED_FILTERS: ReadonlySet<FilterName> = new Set([
   "volume",
   "equalizer",
   "karaoke",
@@ -58,15 +63,15 @@ export interface SharedFramesMember {
 
 /** False where the frames depend on more than `SharedPlayback`. A live stream begins elsewhere for each listener. */
 export function canShareFrames({ lengthMs, filters }: SharedPlayback, codec: AudioCodec): boolean {
-  const names = Object.keys(filters) as (keyof FilterSettings)[];
-  return lengthMs !== undefined && SHARED_CODECS.has(codec) && names.every((name) => SHARED_FILTERS.has(name));
+  if (lengthMs === undefined || !SHARED_CODECS.has(codec) || moduleFiltersIn(filters).length > 0) return false;
+  return activeFilterNames(filters).every((name) => SHARED_FILTERS.has(name));
 }
 
 /** The shared frames of one worker, by what they are made of. */
 export class FrameShares {
   readonly #joinable = new Map<string, SharedFrames>();
 
-  /** Adds a member to those that play the same near their start; to nobody where there are none. */
+  /** Adds a member to those that play the same and have not come far; without such, it is the first. */
   join(playback: SharedPlayback, member: SharedFramesMember): SharedFrames {
     const { owner, input, lengthMs, startMs, volume, filters } = playback;
     const key = JSON.stringify([owner, input, lengthMs, startMs, volume, filters]);

@@ -152,6 +152,14 @@ describe("pipelines that play the same track with the same settings", () => {
     for (const { sent } of players) expect(wordsOf(sent)).toEqual(wordsOf(control.sent));
   });
 
+  it("filters that are set and do nothing do not keep frames from being shared", async () => {
+    const filters = filterSettings({ timescale: { speed: 1 }, rotation: { rotationHz: 0 } });
+    expect(Object.keys(filters)).toEqual(["timescale", "rotation"]);
+    const worker = new Worker();
+    await playAll([worker.start({ filters }), worker.start({ filters })], 20);
+    expect(worker.decoderCount).toBe(1);
+  });
+
   it.each<[string, Partial<PipelineOptions>]>([
     ["another volume", { volume: 51 }],
     ["a filter", { filters: filterSettings({ equalizer: [{ band: 1, gain: 0.2 }] }) }],
