@@ -20,6 +20,7 @@ import { PacerLink } from "./pacer/pacer-link.ts";
 import { RemotePacer } from "./pacer/remote-pacer.ts";
 import { Codecs } from "./pipeline/codecs.ts";
 import { createGuard, createOpener } from "./probe/create-opener.ts";
+import { SharedStreams } from "./probe/shared-streams.ts";
 import { TimeSlicer } from "./quota/time-slicer.ts";
 import { TrackBudget } from "./quota/track-budget.ts";
 import { ThreadMemory } from "./quota/track-memory.ts";
@@ -103,6 +104,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
     channel,
     onContainer: (container) => codecs.warmUp(container),
   });
+  const streams = new SharedStreams({ clock, openTrack: (input, work) => opener.openTrack(input, work) });
   const pacer = new PacerLink(() => channel.send({ type: "pacerRequested" }));
   if (environment.ownPacer !== undefined) pacer.connect(environment.ownPacer);
   const worker = new AudioWorker({
@@ -112,7 +114,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
     createBudget,
     open: (input, work) => {
       if (input.kind !== "site") codecs.warmUp(input.container);
-      return opener.open(input, work);
+      return streams.open(input, work);
     },
     codecs,
     filterModules: new FilterModules({ heartbeat, clock, logger }),

@@ -16,6 +16,14 @@ export interface ContainerInfo {
   readonly lengthMs: number | undefined;
 }
 
+/** How the times of packets lie in a station that several players listen to. */
+export interface StationTimes {
+  /** Different for each connection to a station. */
+  readonly id: number;
+  /** What is added to the station's times, milliseconds. */
+  readonly offsetMs: number;
+}
+
 /**
  * One call at a time: `next` and `seek` are not called while either is pending. `close` may be called at any time,
  * which makes them reject.
@@ -24,6 +32,8 @@ export interface Demuxer {
   readonly info: ContainerInfo;
   /** May be replaced during playback (chained Ogg, HLS discontinuity): compare after each packet by identity. */
   readonly stream: AudioStream;
+  /** The station that it reads together with others. */
+  readonly station?: StationTimes | undefined;
   /** True when `seek` works: container knows times and the source is random access (or the target is buffered). */
   readonly isSeekable: boolean;
   /**
@@ -40,4 +50,6 @@ export interface Demuxer {
   seek(positionMs: number): Promise<void>;
   /** Closes the byte source as well. */
   close(): void;
+  /** After `close`: true when others read on with the budget that it was opened with, whose memory they release. */
+  keepsBudget?(): boolean;
 }

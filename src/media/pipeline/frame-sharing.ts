@@ -39,7 +39,7 @@ interface FrameSharingOptions {
   /** The pipeline's transcoder; setting it closes the one before. */
   readonly transcoder: () => Transcoder | undefined;
   readonly setTranscoder: (transcoder: Transcoder | undefined) => void;
-  /** Number of the next frame, counted from the start of the track, and track time before it. */
+  /** How many frames were played, and track time at their end. */
   readonly frameNumber: () => number;
   readonly positionMs: () => number;
   /** Runs what may throw: an error ends the track, and undefined is returned. */
@@ -58,6 +58,9 @@ interface NewSettings {
 export class FrameSharing implements SharedFramesMember {
   readonly #options: FrameSharingOptions;
   #canJoin = true;
+  /** Number of the pipeline's first frame, and what is added to the times of shared frames: not 0 on a station. */
+  #firstNumber = 0;
+  #offsetMs = 0;
   /** Undefined: it makes its frames for itself alone. */
   #shared: SharedFrames | undefined;
   /** It is about to leave, and plays shared frames until its transcoder is ready: settings that begin then. */
@@ -95,10 +98,19 @@ export class FrameSharing implements SharedFramesMember {
   /** A track that begins is to be decoded: joins others that play the same, or lets others join. False: neither. */
   join(stream: AudioStream): boolean {
     const { shares, playback, reader } = this.#options;
-    const now = { ...playback, volume: this.#volume, filters: this.#filters };
+    const { queue, station } = reader;
+    const offsetMs = station?.offsetMs ?? 0;
+    const now = {
+      ...playback,
+      volume: this.#volume,
+      filters: this.#filters,
+      station: station && { id: station.id, fromMs: queue.timestampMs - offsetMs },
+    };
     if (!this.#canJoin || shares === undefined || !canShareFrames(now, stream.codec)) return false;
     this.#canJoin = false;
+    this.#offsetMs = offsetMs;
     this.#shared = shares.join(now, this);
+    if (now.station !== undefined) this.#firstNumber = this.#shared.numberFrom(now.station.fromMs);
     reader.queue.keepHistory(HISTORY_MS);
     return true;
   }
@@ -123,7 +135,7 @@ export class FrameSharing implements SharedFramesMember {
     }
     if (!shared.provide(number) && !this.#becomeMaker(shared)) return undefined;
     const frame = shared.dataOf(number);
-    this.#endMs = shared.endMsOf(number);
+    this.#endMs = shared.endMsOf(number) + this.#offsetMs;
     if (!this.#isMaker) {
       shared.withdraw(this);
       if (this.#leavesWith === undefined) transcoders.drop();
@@ -200,7 +212,7 @@ export class FrameSharing implements SharedFramesMember {
   // For the shared frames
 
   get frameNumber(): number {
-    return this.#options.frameNumber();
+    return this.#firstNumber + this.#options.frameNumber();
   }
 
   get isWaiting(): boolean {
@@ -218,7 +230,7 @@ export class FrameSharing implements SharedFramesMember {
       if (ofPipeline === undefined) return false;
       beforeFrame();
       const frame = ofPipeline.encode(supply);
-      if (frame !== undefined) this.#shared?.add(frame, ofPipeline.encodedUntilMs);
+      if (frame !== undefined) this.#shared?.add(frame, ofPipeline.encodedUntilMs - this.#offsetMs);
       reader.wake();
       return frame !== undefined;
     });
@@ -247,7 +259,7 @@ export class FrameSharing implements SharedFramesMember {
     const { reader, transcoders, setTranscoder, begin, positionMs } = this.#options;
     const { queue } = reader;
     if (queue.length === 0) return false;
-    const isFirst = this.frameNumber === 0;
+    const isFirst = this.#options.frameNumber() === 0;
     if (!isFirst) queue.returnBefore(positionMs() - CONTINUE_BEFORE_MS);
     const transcoder = transcoders.take(queue.stream, { isComplete: !isFirst })?.transcoder;
     if (transcoder === undefined) return false;

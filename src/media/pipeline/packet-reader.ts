@@ -4,7 +4,7 @@
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
-import type { Demuxer } from "../demux/demuxer.ts";
+import type { Demuxer, StationTimes } from "../demux/demuxer.ts";
 import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
@@ -151,6 +151,11 @@ export class PacketReader {
     return this.#isAhead ? (this.#jump?.jump.toMs ?? this.#landedMs) : this.#landedMs;
   }
 
+  /** See Demuxer. */
+  get station(): StationTimes | undefined {
+    return this.#demuxer?.station;
+  }
+
   /** No more packets will come (end of track or failure), unless a jump leads to others. */
   get isFinished(): boolean {
     return this.#hasReadAll && this.#seekTargetMs === undefined && !this.#isAhead;
@@ -293,7 +298,7 @@ export class PacketReader {
     this.#replacement?.close();
     this.#queue.clear();
     this.#forgetJump();
-    this.#options.budget.memory.releaseAll();
+    if (this.#demuxer?.keepsBudget?.() !== true) this.#options.budget.memory.releaseAll();
   }
 
   /** Opens the input (again) and goes to the seek target, if any. */

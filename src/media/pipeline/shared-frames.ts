@@ -16,6 +16,8 @@ import { PacketStore } from "./packet-store.ts";
 
 /** A track can be joined until this much of it has been made: 5 s. Until then its frames are kept in case. */
 const JOINABLE_FRAMES = 250;
+/** A station can be joined at any time: frames kept while one pipeline plays it alone, 3 s. */
+const STATION_FRAMES = 150;
 /** Frames for those behind the maker: 10 s. A pipeline that falls further behind goes its own way. */
 const BEHIND_FRAMES_MAX = 500;
 /** Codecs with small packets, of which every pipeline keeps a second behind its position. */
@@ -47,11 +49,13 @@ export interface SharedPlayback {
   readonly volume: number;
   readonly filters: FilterSettings;
   readonly owner: Owner;
+  /** Of a station that is read together with others: its id, and its time at which the packets begin, milliseconds. */
+  readonly station?: { readonly id: number; readonly fromMs: number } | undefined;
 }
 
 /** A pipeline that takes part. */
 export interface SharedFramesMember {
-  /** Number of the frame it plays next, counted from the start of the track. */
+  /** Number of the frame it plays next. */
   readonly frameNumber: number;
   /** As the maker: makes the next frame and adds it. False when it cannot now. */
   makeFrame(): boolean;
@@ -61,9 +65,10 @@ export interface SharedFramesMember {
   readonly isDrained: boolean;
 }
 
-/** False where the frames depend on more than `SharedPlayback`. A live stream begins elsewhere for each listener. */
-export function canShareFrames({ lengthMs, filters }: SharedPlayback, codec: AudioCodec): boolean {
-  if (lengthMs === undefined || !SHARED_CODECS.has(codec) || moduleFiltersIn(filters).length > 0) return false;
+/** False where the frames depend on more than `SharedPlayback`. Other live streams begin elsewhere for each listener. */
+export function canShareFrames({ lengthMs, filters, station }: SharedPlayback, codec: AudioCodec): boolean {
+  if (lengthMs === undefined && station === undefined) return false;
+  if (!SHARED_CODECS.has(codec) || moduleFiltersIn(filters).length > 0) return false;
   return activeFilterNames(filters).every((name) => SHARED_FILTERS.has(name));
 }
 
@@ -73,11 +78,12 @@ export class FrameShares {
 
   /** Adds a member to those that play the same and have not come far; without such, it is the first. */
   join(playback: SharedPlayback, member: SharedFramesMember): SharedFrames {
-    const { owner, input, lengthMs, startMs, volume, filters } = playback;
-    const key = JSON.stringify([owner, input, lengthMs, startMs, volume, filters]);
+    const { owner, input, lengthMs, startMs, volume, filters, station } = playback;
+    const audio = station === undefined ? [owner, input, lengthMs, startMs] : [station.id];
+    const key = JSON.stringify([...audio, volume, filters]);
     let frames = this.#joinable.get(key);
     if (frames === undefined) {
-      frames = new SharedFrames(() => this.#joinable.delete(key));
+      frames = new SharedFrames({ isStation: station !== undefined, onClosed: () => this.#joinable.delete(key) });
       this.#joinable.set(key, frames);
     }
     frames.join(member);
@@ -92,6 +98,7 @@ export class FrameShares {
 export class SharedFrames {
   readonly #store = new PacketStore();
   readonly #members = new Set<SharedFramesMember>();
+  readonly #isStation: boolean;
   #onClosed: (() => void) | undefined;
   #maker: SharedFramesMember | undefined;
   /** Prepares to be the maker. */
@@ -100,7 +107,8 @@ export class SharedFrames {
   #isComplete = false;
 
   /** `onClosed`: nobody can join any more. */
-  constructor(onClosed: () => void) {
+  constructor({ isStation, onClosed }: { readonly isStation: boolean; readonly onClosed: () => void }) {
+    this.#isStation = isStation;
     this.#onClosed = onClosed;
   }
 
@@ -134,7 +142,20 @@ export class SharedFrames {
 
   /** This frame, and those before it, are no longer there, or soon will not be. */
   isGone(number: number): boolean {
-    return number < this.end - BEHIND_FRAMES_MAX;
+    return number < this.#firstLasting;
+  }
+
+  /** Number of the first frame that begins at this time or later, of those that are made and the one that comes next. */
+  numberFrom(timeMs: number): number {
+    let number = this.#firstLasting;
+    while (number < this.end && this.endMsOf(number) - FRAME_MS < timeMs) number += 1;
+    return number;
+  }
+
+  /** What a member was given is not overwritten while it waits to be sent. */
+  get #firstLasting(): number {
+    const { first } = this.#store;
+    return first === 0 ? 0 : first + FRAMES_AHEAD_MAX;
   }
 
   /** The maker has come to the end of its track, and this frame would lie behind it. */
@@ -176,9 +197,10 @@ export class SharedFrames {
   add(data: Uint8Array, endMs: number): void {
     const packet = { data, timestampMs: endMs, durationMs: FRAME_MS, trimEndSamples: 0 };
     this.#store.push({ packet, stream: FRAME_STREAM });
-    if (this.end > JOINABLE_FRAMES) this.#close();
-    // What a member was given last is not overwritten yet.
-    this.#store.dropBefore(this.end - BEHIND_FRAMES_MAX - FRAMES_AHEAD_MAX);
+    if (this.end > JOINABLE_FRAMES && !this.#isStation) this.#close();
+    const isAloneNow = this.#isStation && this.#members.size === 1;
+    const keptFrames = isAloneNow ? STATION_FRAMES : BEHIND_FRAMES_MAX;
+    this.#store.dropBefore(this.end - keptFrames - FRAMES_AHEAD_MAX);
   }
 
   /** A frame that `provide` has confirmed. The bytes are valid until FRAMES_AHEAD_MAX others are made. */

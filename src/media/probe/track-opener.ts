@@ -93,7 +93,17 @@ export class TrackOpener {
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
   async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
-    return (await this.#openFirst([{ input, title: undefined, hop: 0 }], { ...work, isLengthNeeded: false })).demuxer;
+    return (await this.openTrack(input, work)).demuxer;
+  }
+
+  /** As `open`. `isStation`: its bytes are of an Icecast or Shoutcast station, which all listeners get as they come. */
+  async openTrack(
+    input: PlayableInput,
+    work: OpeningWork,
+  ): Promise<{ readonly demuxer: Demuxer; readonly isStation: boolean }> {
+    const listed = [{ input, title: undefined, hop: 0 }];
+    const { demuxer, opened } = await this.#openFirst(listed, { ...work, isLengthNeeded: false });
+    return { demuxer, isStation: opened.source.isLive === true };
   }
 
   /** Opens the first of these that can be opened, or of what lists among them lead to. */

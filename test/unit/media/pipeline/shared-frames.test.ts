@@ -5,9 +5,11 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { findClicks, findGaps } from "../../../../lab/listen/faults.ts";
 import { decodeReceived } from "../../../../lab/listen/received.ts";
 import { seededRandom } from "../../../../lab/seeded-random.ts";
+import { systemClock } from "../../../../src/lib/clock.ts";
 import { type CodecSupply, Codecs } from "../../../../src/media/pipeline/codecs.ts";
 import type { Pipeline, PipelineOptions } from "../../../../src/media/pipeline/pipeline.ts";
 import { FrameShares } from "../../../../src/media/pipeline/shared-frames.ts";
+import { SharedStreams } from "../../../../src/media/probe/shared-streams.ts";
 import { AheadPlayer } from "../../../support/ahead-player.ts";
 import { filterSettings, tonearmFilter } from "../../../support/filter-settings.ts";
 import { createPipeline } from "../../../support/pipelines.ts";
@@ -57,12 +59,29 @@ class Worker {
   }
 }
 
+/** A worker whose players listen to a station, which plays the song four times. */
+class StationWorker extends Worker {
+  readonly #streams = new SharedStreams({
+    clock: systemClock,
+    openTrack: async () => ({ demuxer: longSong({ isSeekable: false }), isStation: true }),
+  });
+
+  tuneIn(options: Partial<PipelineOptions> = {}): AheadPlayer {
+    return this.start({
+      input: { kind: "http", url: "http://station.example/live", container: undefined },
+      lengthMs: undefined,
+      open: (input, work) => this.#streams.open(input, work),
+      ...options,
+    });
+  }
+}
+
 /** The song four times. */
-function longSong(): ScriptedDemuxer {
+function longSong({ isSeekable = true } = {}): ScriptedDemuxer {
   const packets = [0, 1, 2, 3].flatMap((time) =>
     song.packets.map((packet) => ({ ...packet, timestampMs: packet.timestampMs + time * SONG_MS })),
   );
-  return new ScriptedDemuxer({ stream: song.stream, packets });
+  return new ScriptedDemuxer({ stream: song.stream, packets, isSeekable });
 }
 
 /** Frames of the song, played alone. */
@@ -177,7 +196,7 @@ describe("pipelines that play the same track with the same settings", () => {
   it.each<[string, Partial<PipelineOptions>]>([
     ["a filter with a phase", { filters: filterSettings({ rotation: { rotationHz: 0.5 } }) }],
     ["an echo", { filters: tonearmFilter("echo") }],
-    ["a live stream", { lengthMs: undefined }],
+    ["a stream that is read alone", { lengthMs: undefined }],
   ])("nothing is shared with %s", async (_name, options) => {
     const worker = new Worker();
     await playAll([worker.start(options), worker.start(options)], 20);
@@ -366,5 +385,60 @@ describe("a pipeline that leaves the others", () => {
     expect(players[1]!.sent.length).toBe(control.sent.length);
     expect(await hearDifference(players[1]!, control)).toBeGreaterThanOrEqual(100 * FRAME_SAMPLES);
     expect(await hearDifference(players[1]!, control, 102)).toBe(undefined);
+  });
+});
+
+describe("a station", () => {
+  /** Where the frames of a player lie in those of another. */
+  function offsetIn(whole: AheadPlayer, part: AheadPlayer): number {
+    const [words, first] = [wordsOf(whole.sent), wordsOf(part.sent)[0] ?? ""];
+    return words.indexOf(first);
+  }
+
+  it("players that tune in at any time send the frames of one decoder and encoder", async () => {
+    const worker = new StationWorker();
+    const first = worker.tuneIn();
+    await first.play(300);
+    const second = worker.tuneIn();
+    await playAll([first, second], 100);
+    const third = worker.tuneIn();
+    await playAll([first, second, third], 150);
+    expect(worker.decoderCount).toBe(1);
+    for (const player of [second, third]) {
+      const offset = offsetIn(first, player);
+      expect(offset).toBeGreaterThan(100);
+      const sameFrames = first.sent.slice(offset, offset + player.sent.length);
+      expect(wordsOf(player.sent)).toEqual(wordsOf(sameFrames));
+      // At most the part of a packet before the frame is missing.
+      expect(player.sentMs - 20 * player.sent.length).toBeGreaterThanOrEqual(0);
+      expect(player.sentMs - 20 * player.sent.length).toBeLessThan(20);
+    }
+  });
+
+  it.each([
+    ["the first changes its volume", 0, false],
+    ["the second changes its volume", 1, false],
+    ["the first stops", 0, true],
+  ])("nobody hears a click when %s", async (_name, index, isStop) => {
+    const worker = new StationWorker();
+    const players = [worker.tuneIn()];
+    await playAll(players, 100);
+    players.push(worker.tuneIn(), worker.tuneIn());
+    await playAll(players, 60);
+    const changed = players[index]!;
+    if (isStop) changed.pipeline.close();
+    else changed.pipeline.setVolume(100);
+    const sounding = players.filter((player) => player !== changed || !isStop);
+    for (const player of sounding) player.rewind();
+    await playAll(sounding, 100);
+    expect(worker.decoderCount).toBe(2);
+    for (const player of sounding) await expectNoFaults(player);
+  });
+
+  it("players that do not change anything are not joined where a filter has a phase", async () => {
+    const worker = new StationWorker();
+    const filters = filterSettings({ rotation: { rotationHz: 0.5 } });
+    await playAll([worker.tuneIn({ filters }), worker.tuneIn({ filters })], 20);
+    expect(worker.decoderCount).toBe(2);
   });
 });
