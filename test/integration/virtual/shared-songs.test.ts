@@ -1,5 +1,5 @@
-// Guilds that play one song with the same settings: a worker transcodes it once for all of them, which no listener can
-// tell, not even when one of them changes its settings, pauses or stops. In virtual time.
+// Guilds that play one song, or one station, with the same settings: a worker transcodes it once for all of them, which
+// no listener can tell, not even when one of them changes its settings, pauses or stops. In virtual time.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
@@ -95,6 +95,39 @@ describe("guilds that play one song", () => {
         expect(firstChanged).toBeGreaterThanOrEqual(heard[index]!);
         expect(firstChanged - heard[index]!).toBeLessThanOrEqual(CHANGE_PACKETS_MAX);
       }
+    }),
+  );
+});
+
+describe("guilds that listen to one station", () => {
+  test.each([
+    ["at volume 50", { volume: 50 }],
+    ["with nothing changed", {}],
+  ])(
+    "the station is asked once, and plays on without a click when guilds change their volume, leave and come: %s",
+    narrated(async (_name, player) => {
+      const { media } = virtual.env;
+      const path = `/radio/song.mp3?${Object.keys(player).length}`;
+      const tuneIn = async () => {
+        const guildId = await listener.openGuild();
+        await listener.start(guildId, media.url + path, player);
+        await listener.untilReceived(guildId, 50);
+        return guildId;
+      };
+      const guildIds = [await tuneIn(), await tuneIn(), await tuneIn()];
+      const [first = "", second = "", third = ""] = guildIds;
+      await listener.bot.update(second, { volume: 80 });
+      await listener.untilReceived(second, 200);
+      await listener.leave(first);
+      await listener.untilReceived(second, 350);
+      const late = await tuneIn();
+      await listener.untilReceived(late, 150);
+      // The song of 2.5 s begins again and again, with a click.
+      const places = [second, third, late].map(async (guildId) => (await faultsOf(guildId)).clicks.length);
+      for (const count of await Promise.all(places)) expect(count).toBeLessThanOrEqual(6);
+      // Each guild loads the track, and one connection plays it.
+      expect(media.requests.filter((request) => request.path.startsWith(path))).toHaveLength(guildIds.length + 2);
+      for (const guildId of [second, third, late]) await listener.leave(guildId);
     }),
   );
 });
