@@ -183,9 +183,10 @@ class SharedStream {
       let packet = await this.#demuxer.next();
       if (packet === undefined) this.#stop(undefined);
       this.#receivedAtMs = clock.now();
-      for (let count = 0; packet !== undefined && count < PULL_PACKETS_MAX; count++) {
+      for (let count = 1; packet !== undefined; count++) {
         this.#add(packet);
-        packet = budget.isSpent ? undefined : this.#demuxer.nextNow?.();
+        const isEnough = count === PULL_PACKETS_MAX || budget.isSpent;
+        packet = isEnough ? undefined : this.#demuxer.nextNow?.();
       }
     } catch (error) {
       this.#stop(error);

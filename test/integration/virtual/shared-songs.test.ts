@@ -43,7 +43,9 @@ async function startTogether(file: string, count: number): Promise<readonly stri
 }
 
 /** Clicks and gaps away from the ends. */
-async function faultsOf(guildId: string): Promise<object> {
+async function faultsOf(
+  guildId: string,
+): Promise<{ readonly clicks: readonly number[]; readonly gaps: readonly object[] }> {
   const { left } = await decodeReceived(listener.framesOf(guildId).map(({ opus }) => opus));
   const inner = left.subarray(EDGE_SAMPLES, -EDGE_SAMPLES);
   return { clicks: findClicks(inner), gaps: findGaps(inner, { lengthSamplesMin: FRAME_SAMPLES * 2 }) };

@@ -13,6 +13,25 @@ import { createTrackBudget } from "../../../support/track-budgets.ts";
 const STATION: PlayableInput = { kind: "http", url: "http://station.example/live", container: undefined };
 const PACKET_MS = 20;
 
+/** Has always some packets at once. */
+class BurstDemuxer extends ScriptedDemuxer {
+  readonly #ready: Packet[] = [];
+
+  override async next(): Promise<Packet | undefined> {
+    if (this.#ready.length === 0) {
+      for (let count = 0; count < 50; count++) {
+        const packet = await super.next();
+        if (packet !== undefined) this.#ready.push(packet);
+      }
+    }
+    return this.#ready.shift();
+  }
+
+  nextNow(): Packet | undefined {
+    return this.#ready.shift();
+  }
+}
+
 /** A worker whose stations are scripted; `isStation` false: they are files. */
 class Worker {
   readonly clock = new FakeClock();
@@ -20,11 +39,11 @@ class Worker {
   readonly streams: SharedStreams;
   whenOpen: Promise<void> = Promise.resolve();
 
-  constructor({ isStation = true } = {}) {
+  constructor({ isStation = true, Scripted = ScriptedDemuxer } = {}) {
     this.streams = new SharedStreams({
       clock: this.clock,
       openTrack: async () => {
-        const demuxer = new ScriptedDemuxer({
+        const demuxer = new Scripted({
           stream: NUMBERED_STREAM,
           packets: numberedPackets(5000),
           isSeekable: false,
@@ -69,6 +88,12 @@ describe("a station that several players listen to", () => {
     expect(packets.map(({ timestampMs }) => timestampMs)).toEqual(range(0, 200).map((index) => index * PACKET_MS));
     expect(numbersOf(await read(first, 200))).toEqual(range(500, 200));
     expect(second.station).toEqual({ id: first.station?.id, offsetMs: -from * PACKET_MS });
+  });
+
+  it("no packet is lost where many are there at once", async () => {
+    const worker = new Worker({ Scripted: BurstDemuxer });
+    const [first, second] = [await worker.listen(), await worker.listen()];
+    for (const player of [first, second]) expect(numbersOf(await read(player, 400))).toEqual(range(0, 400));
   });
 
   it("players that start together wait for one connection", async () => {
