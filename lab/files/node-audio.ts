@@ -140,7 +140,7 @@ export class NodeAudio {
       startMs: 0,
       endMs: undefined,
       lengthMs: undefined,
-      open: (playable, work) => this.#opener.open(playable, work),
+      open: async (playable, work) => (await this.#opener.open(playable, work)).demuxer,
       codecs: this.#codecs,
       volume: 100,
       filters: {},

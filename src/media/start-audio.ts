@@ -104,7 +104,7 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
     channel,
     onContainer: (container) => codecs.warmUp(container),
   });
-  const streams = new SharedStreams({ clock, openTrack: (input, work) => opener.openTrack(input, work) });
+  const streams = new SharedStreams({ clock, openTrack: (input, work) => opener.open(input, work) });
   const pacer = new PacerLink(() => channel.send({ type: "pacerRequested" }));
   if (environment.ownPacer !== undefined) pacer.connect(environment.ownPacer);
   const worker = new AudioWorker({

@@ -8,7 +8,7 @@ import { onAbort } from "../../lib/on-abort.ts";
 import type { ContainerInfo, Demuxer, StationTimes } from "../demux/demuxer.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
-import type { OpeningWork } from "./track-opener.ts";
+import type { OpenedTrack, OpeningWork } from "./track-opener.ts";
 
 /** Audio kept for those who join, milliseconds. */
 const JOIN_MS = 2_000;
@@ -19,12 +19,6 @@ const KEPT_BYTES_MAX = 1024 * 1024;
 const SILENT_MS_MAX = 3_000;
 /** Packets that are read in a row while there are any. */
 const PULL_PACKETS_MAX = 32;
-
-/** An opened track, and whether it is a station, which everybody hears from where it is. */
-interface OpenedTrack {
-  readonly demuxer: Demuxer;
-  readonly isStation: boolean;
-}
 
 interface SharedStreamsOptions {
   readonly clock: Clock;
@@ -42,7 +36,7 @@ export class SharedStreams {
     this.#options = options;
   }
 
-  /** As `TrackOpener.open`. Of a station that is being played, the packets of the last seconds come first. */
+  /** Opens an input up to its first packet, as `TrackOpener.open`. Of a station that is being played, the packets of the last seconds come first. */
   async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
     const { budget, lengthMs, signal } = work;
     if (lengthMs !== undefined || input.kind === "local") return (await this.#options.openTrack(input, work)).demuxer;

@@ -63,6 +63,12 @@ export interface OpeningWork {
   readonly onReplaced?: ((link: TrackLink) => void) | undefined;
 }
 
+/** An opened track. `isStation`: the bytes are of an Icecast or Shoutcast station, which sends the same to everybody. */
+export interface OpenedTrack {
+  readonly demuxer: Demuxer;
+  readonly isStation: boolean;
+}
+
 /** Result of opening an input. */
 type Opened = OpenedMedia | ListTarget;
 
@@ -92,15 +98,7 @@ export class TrackOpener {
   }
 
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
-  async open(input: PlayableInput, work: OpeningWork): Promise<Demuxer> {
-    return (await this.openTrack(input, work)).demuxer;
-  }
-
-  /** As `open`. `isStation`: its bytes are of an Icecast or Shoutcast station, which all listeners get as they come. */
-  async openTrack(
-    input: PlayableInput,
-    work: OpeningWork,
-  ): Promise<{ readonly demuxer: Demuxer; readonly isStation: boolean }> {
+  async open(input: PlayableInput, work: OpeningWork): Promise<OpenedTrack> {
     const listed = [{ input, title: undefined, hop: 0 }];
     const { demuxer, opened } = await this.#openFirst(listed, { ...work, isLengthNeeded: false });
     return { demuxer, isStation: opened.source.isLive === true };

@@ -103,7 +103,7 @@ async function open(bench: PluginBench, source: string, identifier: string) {
   const link = await bench.resolve(source, track?.encoded ?? "");
   if (link.kind !== "link") throw new Error("no link");
   const work = { signal: new AbortController().signal, budget: createTrackBudget() };
-  const demuxer = await createOpener().open({ kind: "http", url: link.url, container: undefined }, work);
+  const { demuxer } = await createOpener().open({ kind: "http", url: link.url, container: undefined }, work);
   cleanups.push(() => demuxer.close());
   return demuxer;
 }

@@ -66,7 +66,7 @@ async function play(files: readonly [Uint8Array, Uint8Array], cutAfterBytes: num
     lengthMs: undefined,
     volume: 100,
     filters: {},
-    open: (input, work) => opener.open(input, work),
+    open: async (input, work) => (await opener.open(input, work)).demuxer,
     codecs: new Codecs({ complexity: 0, bitrateBps: 64_000, encoder: "tonearm" }),
     budget: deps.budget,
     onProgress: () => undefined,

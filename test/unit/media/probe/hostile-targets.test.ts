@@ -83,7 +83,7 @@ const ROUTES: readonly Route[] = [
 
 function openWith(opener: TrackOpener): Attempt {
   return async (url, signal) =>
-    (await opener.open({ kind: "http", url, container: undefined }, { signal, budget })).close();
+    (await opener.open({ kind: "http", url, container: undefined }, { signal, budget })).demuxer.close();
 }
 
 interface OpenerParts {
@@ -116,7 +116,7 @@ function fromLocalList(allow: readonly string[]): Attempt {
   return async (url, signal) => {
     const path = join(folder, `${count++}.m3u`);
     writeFileSync(path, `#EXTM3U\n${url}\n`);
-    (await opener.open({ kind: "local", path, container: undefined }, { signal, budget })).close();
+    (await opener.open({ kind: "local", path, container: undefined }, { signal, budget })).demuxer.close();
   };
 }
 
@@ -125,7 +125,7 @@ function fromLink(allow: readonly string[]): Attempt {
   const opener = createOpener(allow, { requestLink: async ({ track }) => linkTo(track.encoded) });
   return async (url, signal) => {
     const input = { kind: "site", track: { ...SITE_TRACK, encoded: url } } as const;
-    (await opener.open(input, { signal, budget })).close();
+    (await opener.open(input, { signal, budget })).demuxer.close();
   };
 }
 

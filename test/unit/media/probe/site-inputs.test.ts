@@ -85,7 +85,7 @@ it("a link to a list of links leads to the listed address, without the link's he
   const result = await hurry(clock, opener.probe(SITE_INPUT, work));
   const input = { kind: "http", url: `${server.url}/song`, container: undefined };
   expect(result).toEqual({ kind: "reference", input, title: undefined });
-  (await hurry(clock, opener.open(SITE_INPUT, work))).close();
+  (await hurry(clock, opener.open(SITE_INPUT, work))).demuxer.close();
   expect(server.requests.map(({ path, headers }) => [path, headers.cookie])).toEqual([
     ["/0", "a=b"],
     ["/1", "a=b"],
@@ -99,7 +99,7 @@ it("an opening starts again when the link changes to another file in the middle 
     if (earlierRequests > 0) return statusPlan(403);
     return { ...plainPlan(SONG, undefined), fault: { kind: "cut", afterBytes: 40 } };
   });
-  const demuxer = await hurry(clock, opener.open(SITE_INPUT, work));
+  const { demuxer } = await hurry(clock, opener.open(SITE_INPUT, work));
   const packet = await hurry(clock, demuxer.next());
   expect(opusPacketNumber(packet?.data ?? new Uint8Array(5))).toBe(5_000);
   expect(links.reasons).toEqual(["start", "refused 403"]);

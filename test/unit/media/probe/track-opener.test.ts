@@ -121,7 +121,7 @@ const budget = createTrackBudget();
 describe("opening an input for playback", () => {
   it("opening an input passes hints to the demuxer's opener, and leaves the source to the demuxer", async () => {
     const { opener, sources, hints } = setup({ "song.mp3": { url: "http://cdn.example/a/real.ogg?x=1" } });
-    const demuxer = await opener.open({ ...http("song.mp3"), container: "ogg" }, { signal: never, budget });
+    const { demuxer } = await opener.open({ ...http("song.mp3"), container: "ogg" }, { signal: never, budget });
     expect(hints).toMatchObject([
       { mimeType: "audio/test", fileName: "/a/real.ogg", container: "ogg", isLengthNeeded: false },
     ]);
@@ -157,7 +157,7 @@ describe("opening an input for playback", () => {
     const list: PlaylistTarget = { kind: "link", input: http("dead"), title: undefined, alternatives };
     const gone = { error: new NodeError("input-not-found", "nothing there") };
     const { opener, sources, demuxers } = setup({ a: { list }, dead: gone, loop: { list: link("loop") } });
-    expect(await opener.open(http("a"), { signal: never, budget })).toBe(demuxers[0]);
+    expect((await opener.open(http("a"), { signal: never, budget })).demuxer).toBe(demuxers[0]);
     expect(sources.filter(({ isClosed }) => !isClosed)).toHaveLength(1);
     const allDead = setup({ a: { list }, dead: gone, loop: gone, good: gone });
     await expect(allDead.opener.open(http("a"), { signal: never, budget })).rejects.toThrow("nothing there");
@@ -166,7 +166,7 @@ describe("opening an input for playback", () => {
   it("opening an input opens HLS by its address and closes the source opened to recognise it", async () => {
     const url = new URL("http://media.example/a");
     const { opener, sources, demuxers } = setup({ a: { list: { kind: "hls", url, originUrl: url } } });
-    expect(await opener.open(http("a"), { signal: never, budget })).toBe(demuxers[0]);
+    expect((await opener.open(http("a"), { signal: never, budget })).demuxer).toBe(demuxers[0]);
     expect(sources.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
