@@ -32,6 +32,11 @@ export class SharedStreams {
   readonly #streams = new Map<string, Promise<SharedStream | undefined>>();
   #openedCount = 0;
 
+  /** Stations that play, and tracks that are being opened. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
   constructor(options: SharedStreamsOptions) {
     this.#options = options;
   }
@@ -62,10 +67,10 @@ export class SharedStreams {
       () => undefined,
     );
     this.#streams.set(key, whenStream);
-    const { demuxer } = await opening;
     const stream = await whenStream;
-    if (stream === undefined) this.#forget(key, whenStream);
-    return stream?.join(budget) ?? demuxer;
+    if (stream !== undefined) return stream.join(budget);
+    this.#forget(key, whenStream);
+    return (await opening).demuxer;
   }
 
   #forget(key: string, stream: Promise<SharedStream | undefined>): void {

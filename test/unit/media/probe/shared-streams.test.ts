@@ -183,6 +183,21 @@ describe("a station that several players listen to", () => {
     await expect(waiting).rejects.toThrow("stopped");
   });
 
+  it("nothing is kept of what could not be opened, is no station, or is over", async () => {
+    const worker = new Worker();
+    worker.whenOpen = Promise.reject(new Error("refused"));
+    await expect(worker.listen()).rejects.toThrow("refused");
+    expect(worker.streams.size).toBe(0);
+    worker.whenOpen = Promise.resolve();
+    const player = await worker.listen();
+    expect(worker.streams.size).toBe(1);
+    player.close();
+    expect(worker.streams.size).toBe(0);
+    const files = new Worker({ isStation: false });
+    await files.listen();
+    expect(files.streams.size).toBe(0);
+  });
+
   it("a track that is no station is opened for each player, and passed on as it is", async () => {
     const worker = new Worker({ isStation: false });
     const players = await Promise.all([worker.listen(), worker.listen(), worker.listen()]);
