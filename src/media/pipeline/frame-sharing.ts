@@ -177,15 +177,17 @@ export class FrameSharing implements SharedFramesMember {
   }
 
   setVolume(volume: number): void {
-    if (volume !== this.#volume) this.leave({ volume });
+    if (this.#shared !== undefined && volume !== this.#volume) this.leave({ volume });
     this.#volume = volume;
     if (this.#leavesWith === undefined) this.#options.chain.setVolume(volume);
   }
 
   setFilters(filters: FilterSettings): void {
-    // Clients set the same filters again and again.
-    if (this.#shared !== undefined && JSON.stringify(filters) === JSON.stringify(this.#filters)) return;
-    this.leave({ filters });
+    if (this.#shared !== undefined) {
+      // Clients set the same filters again and again.
+      if (JSON.stringify(filters) === JSON.stringify(this.#filters)) return;
+      this.leave({ filters });
+    }
     this.#filters = filters;
     if (this.#leavesWith === undefined) this.#options.chain.setFilters(filters);
   }

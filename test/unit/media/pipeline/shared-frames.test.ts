@@ -171,6 +171,16 @@ describe("pipelines that play the same track with the same settings", () => {
     for (const { sent } of players) expect(wordsOf(sent)).toEqual(wordsOf(control.sent));
   });
 
+  it("settings that come before the first frame count as those of the start", async () => {
+    const worker = new Worker();
+    const players = [worker.start({ volume: 100 }), worker.start({ volume: 70 })];
+    players[0]!.pipeline.setVolume(70);
+    for (const { pipeline } of players) pipeline.setFilters(filterSettings({ equalizer: [{ band: 1, gain: 0.2 }] }));
+    await playAll(players, 20);
+    expect(worker.decoderCount).toBe(1);
+    expect(wordsOf(players[0]!.sent)).toEqual(wordsOf(players[1]!.sent));
+  });
+
   it("filters that are set and do nothing do not keep frames from being shared", async () => {
     const filters = filterSettings({ timescale: { speed: 1 }, rotation: { rotationHz: 0 } });
     expect(Object.keys(filters)).toEqual(["timescale", "rotation"]);
