@@ -218,11 +218,12 @@ export class PacketQueue {
   #take(countMax: number): void {
     // Nothing returns to other codecs, whose packets may be large.
     const isKept = this.stream.codec === "opus";
-    const keptFromMs = this.timestampMs - this.#historyMs;
     this.#count(this.#next, -1);
     this.#next += 1;
     let first = isKept ? this.#next - countMax : this.#next;
-    if (this.#historyMs > 0) first = Math.min(first, this.#firstFrom(keptFromMs));
+    if (this.#historyMs > 0) {
+      first = Math.min(first, this.#firstFrom(this.#store.timestampMsOf(this.#next - 1) - this.#historyMs));
+    }
     this.#store.dropBefore(first);
   }
 

@@ -4,7 +4,7 @@
 
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { onAbort } from "../../lib/on-abort.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { ContainerInfo, Demuxer, StationTimes } from "../demux/demuxer.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import type { TrackBudget } from "../quota/track-budget.ts";
@@ -48,7 +48,7 @@ export class SharedStreams {
     const key = JSON.stringify([budget.owner, input]);
     const known = this.#streams.get(key);
     if (known !== undefined) {
-      const stream = await untilAborted(known, signal);
+      const stream = await unlessAborted(known, signal);
       if (stream?.canJoin === true) return stream.join(budget);
       // Several may have waited for it: the first of them opens it again, the others wait for that.
       if (stream !== undefined && this.#streams.get(key) !== known) return this.open(input, work);
@@ -308,13 +308,4 @@ class StreamBranch implements Demuxer {
   keepsBudget(): boolean {
     return this.isHost && !this.#shared.isClosed;
   }
-}
-
-/** The promise's result; rejects when the signal is aborted first. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const stop = onAbort(signal, () => reject(signal.reason));
-    promise.then(resolve, reject).finally(stop);
-  });
 }
