@@ -44,8 +44,7 @@ export class FrameRingWriter {
 
   /** Every frame has been sent or revoked. */
   get isEmpty(): boolean {
-    const newest = (this.#next + RING_FRAMES - 1) % RING_FRAMES;
-    return Atomics.load(this.#ring.states, newest) === EMPTY;
+    return Atomics.load(this.#ring.states, slotBefore(this.#next)) === EMPTY;
   }
 
   /** No space for another frame: the pacer is late by more than the ring holds. */
@@ -53,24 +52,29 @@ export class FrameRingWriter {
     return Atomics.load(this.#ring.states, this.#next) !== EMPTY;
   }
 
-  /** Copies in a frame of at most PAYLOAD_BYTES_MAX. Returns false when the ring is full. */
-  put(frame: Uint8Array, dueMs: number): boolean {
+  /**
+   * Copies in a frame of at most PAYLOAD_BYTES_MAX. "behind": a frame that the reader has not released lies before it,
+   * and the reader finds this one when it releases that. "first": the reader may have seen the ring empty. "full":
+   * there was no space.
+   */
+  put(frame: Uint8Array, dueMs: number): "behind" | "first" | "full" {
     const { frames, sizes, duesMs, states } = this.#ring;
     const slot = this.#next;
-    if (Atomics.load(states, slot) !== EMPTY) return false;
+    if (Atomics.load(states, slot) !== EMPTY) return "full";
     frames[slot]!.set(frame);
     sizes[slot] = frame.length;
     duesMs[slot] = dueMs;
     Atomics.store(states, slot, READY);
     this.#next = (slot + 1) % RING_FRAMES;
-    return true;
+    // Only now: the reader releases a slot before it looks into the next one, so that one of the two sees the other.
+    return Atomics.load(states, slotBefore(slot)) === EMPTY ? "first" : "behind";
   }
 
   /** Revokes at most `countMax` of the newest frames, which are then never sent. Returns how many were revoked. */
   revoke(countMax: number): number {
     let count = 0;
     while (count < countMax) {
-      const slot = (this.#next + RING_FRAMES - 1) % RING_FRAMES;
+      const slot = slotBefore(this.#next);
       if (Atomics.compareExchange(this.#ring.states, slot, READY, EMPTY) !== READY) break;
       this.#next = slot;
       count += 1;
@@ -121,4 +125,8 @@ export class FrameRingReader {
     Atomics.store(this.#ring.states, this.#next, EMPTY);
     this.#next = (this.#next + 1) % RING_FRAMES;
   }
+}
+
+function slotBefore(slot: number): number {
+  return slot === 0 ? RING_FRAMES - 1 : slot - 1;
 }

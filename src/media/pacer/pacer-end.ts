@@ -7,7 +7,7 @@ export interface PacerEnd {
   /** Added to the worker's clock, gives the clock of the deadlines. */
   readonly offsetMs: number;
   post(command: PacerCommand): void;
-  /** A frame has been put into a ring, due at `dueMs` of the worker's clock. */
+  /** A frame has been put into a ring without others, due at `dueMs` of the worker's clock. */
   onPut(dueMs: number): void;
   /** Gives the pacer a processor if it has none. Call between two pieces of work. */
   yieldToPacer(): void;

@@ -25,7 +25,7 @@ export class PacerThread {
   readonly #offsetMs = sharedTimeOffsetMs();
   readonly #pacer: Pacer;
   #isRunning = false;
-  /** Number of frames that had been put into rings when it last looked. */
+  /** Number of frames that had been put into empty rings when it last looked. */
   #seenSignals = Number.NaN;
   /** Number of wake-up messages sent before messages were last read. */
   #seenCalls = 0;

@@ -73,8 +73,10 @@ export class VoiceSendPath {
   send(payload: Uint8Array, dueMs: number): "sent" | "tooLarge" | "full" {
     if (payload.length > PAYLOAD_BYTES_MAX) return "tooLarge";
     const { end } = this.#link;
-    if (!this.ring.put(payload, dueMs + (end?.offsetMs ?? 0))) return "full";
-    end?.onPut(dueMs);
+    const outcome = this.ring.put(payload, dueMs + (end?.offsetMs ?? 0));
+    if (outcome === "full") return "full";
+    // The pacer finds those behind others by itself.
+    if (outcome === "first") end?.onPut(dueMs);
     return "sent";
   }
 

@@ -27,7 +27,7 @@ export class WakeUpFlag {
 
   // A worker's side
 
-  /** A frame is due at `dueMs`. True: the pacer is in its event loop, and only a message wakes it. */
+  /** The first frame of a ring is due at `dueMs`. True: the pacer is in its event loop, and only a message wakes it. */
   signal(dueMs: number): boolean {
     Atomics.add(this.#numbers, SIGNALS, 1);
     if (dueMs >= this.#wakesAtMs[0]!) return false;

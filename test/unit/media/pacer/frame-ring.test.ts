@@ -19,6 +19,10 @@ beforeEach(() => {
 });
 
 function put(number: number): boolean {
+  return outcomeOf(number) !== "full";
+}
+
+function outcomeOf(number: number): ReturnType<FrameRingWriter["put"]> {
   return writer.put(Buffer.alloc(1 + (number % PAYLOAD_BYTES_MAX), number), number * 20);
 }
 
@@ -77,6 +81,20 @@ describe("a frame ring", () => {
     put(2);
     writer.revoke(1);
     expect(writer.isEmpty).toBe(true);
+  });
+
+  test("a frame is the first in the ring when no frame before it is ready or taken", () => {
+    expect([outcomeOf(1), outcomeOf(2), outcomeOf(3)]).toEqual(["first", "behind", "behind"]);
+    writer.revoke(2);
+    expect(outcomeOf(2)).toBe("behind");
+    leave();
+    reader.take();
+    expect(outcomeOf(3)).toBe("behind");
+    reader.release();
+    leave();
+    expect(outcomeOf(4)).toBe("first");
+    writer.revoke(1);
+    expect(outcomeOf(4)).toBe("first");
   });
 
   test("a frame ring carries the largest frame whole", () => {

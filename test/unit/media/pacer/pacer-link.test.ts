@@ -195,6 +195,20 @@ describe("a send path", () => {
     expect([pacerEnd.dueMs, pacerEnd.take()]).toEqual([Number.POSITIVE_INFINITY, undefined]);
   });
 
+  test("a send path tells the pacer only of a frame with nothing ready before it", () => {
+    const pacer = new FakePacer();
+    link.connect(pacer);
+    const { path } = open();
+    for (const dueMs of [20, 40, 60]) expect(path.send(Buffer.alloc(1), dueMs)).toBe("sent");
+    expect(pacer.duesMs).toEqual([20]);
+    path.ring.revoke(2);
+    path.send(Buffer.alloc(1), 40);
+    expect(pacer.duesMs).toEqual([20]);
+    path.ring.revoke(2);
+    path.send(Buffer.alloc(1), 30);
+    expect(pacer.duesMs).toEqual([20, 30]);
+  });
+
   test("a send path converts deadlines to the pacer's clock, and back to the worker's", () => {
     const pacer = new FakePacer(5000);
     link.connect(pacer);
