@@ -128,9 +128,9 @@ export class RtpSender {
   }
 
   #send(frame: Uint8Array, dueMs: number): boolean {
-    const [rtp, sealer] = [this.#rtp, this.#sealer];
+    const rtp = this.#rtp;
+    const sealer = this.#sealer;
     if (rtp === undefined || sealer === undefined) return false;
-    this.#packetIndex = (this.#packetIndex + 1) % PACKETS_IN_FLIGHT;
     const packet = this.#packets[this.#packetIndex]!;
     rtp.writeHeader(packet, dueMs);
     const sizeBytes = sealer.seal(packet, frame);
@@ -140,7 +140,9 @@ export class RtpSender {
     }
     // As late as possible: the process may stand still at any line.
     if (!this.#options.maySend()) return false;
-    this.#udp.send(packet.subarray(0, sizeBytes));
+    const isTaken = this.#udp.send(packet.subarray(0, sizeBytes));
+    // Otherwise the same memory is used again, which the processor still holds.
+    if (!isTaken) this.#packetIndex = (this.#packetIndex + 1) % PACKETS_IN_FLIGHT;
     return true;
   }
 

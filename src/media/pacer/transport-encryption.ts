@@ -106,10 +106,12 @@ interface SodiumHeap {
 }
 
 const XCHACHA_NONCE_BYTES = 24;
+/** Before the header: the payload behind it then lies at a multiple of 8, where shared memory is copied in words. */
+const PADDING_BYTES = 4;
 
 class XchachaSealer implements PacketSealer {
   readonly #sodium: SodiumHeap;
-  /** One allocation: key, nonce, header, then the payload, encrypted in place with space for the tag. */
+  /** One allocation: key, nonce, padding, header, then the payload, encrypted in place with space for the tag. */
   readonly #keyAt: number;
   readonly #nonceAt: number;
   readonly #headerAt: number;
@@ -120,10 +122,11 @@ class XchachaSealer implements PacketSealer {
   constructor(secretKey: Uint8Array, firstCounter: number) {
     // The typings leave out the raw module that the wrapper exposes as `libsodium`.
     this.#sodium = (sodium as unknown as { readonly libsodium: SodiumHeap }).libsodium;
-    this.#sizeBytes = KEY_BYTES + XCHACHA_NONCE_BYTES + RTP_HEADER_BYTES + PAYLOAD_BYTES_MAX + TAG_BYTES;
+    const headerBytes = KEY_BYTES + XCHACHA_NONCE_BYTES + PADDING_BYTES + RTP_HEADER_BYTES;
+    this.#sizeBytes = headerBytes + PAYLOAD_BYTES_MAX + TAG_BYTES;
     this.#keyAt = this.#sodium._malloc(this.#sizeBytes);
     this.#nonceAt = this.#keyAt + KEY_BYTES;
-    this.#headerAt = this.#nonceAt + XCHACHA_NONCE_BYTES;
+    this.#headerAt = this.#nonceAt + XCHACHA_NONCE_BYTES + PADDING_BYTES;
     this.#payloadAt = this.#headerAt + RTP_HEADER_BYTES;
     this.#sodium.HEAPU8.fill(0, this.#keyAt, this.#keyAt + this.#sizeBytes);
     this.#sodium.HEAPU8.set(secretKey, this.#keyAt);

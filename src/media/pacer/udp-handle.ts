@@ -38,23 +38,25 @@ export class DirectSender {
     this.#sender = isSender(handle) ? handle : undefined;
   }
 
-  /** As `DatagramSocket.send` without a callback. False: the socket has to send it. */
-  send(packet: Uint8Array): boolean {
+  /**
+   * As `DatagramSocket.send` without a callback. "taken": its bytes may be written again. "pending": the system reads
+   * them later. "unable": the socket has to send it.
+   */
+  send(packet: Uint8Array): "taken" | "pending" | "unable" {
     const sender = this.#sender;
-    if (sender === undefined) return false;
+    if (sender === undefined) return "unable";
     if (createRequest === undefined) {
       learnRequest(sender);
-      return false;
+      return "unable";
     }
     this.#request ??= createRequest();
     this.#list[0] = packet;
     const result = sender.send(this.#request, this.#list, 1, false);
-    if (result === 0) {
-      this.#request.list = this.#list;
-      this.#request = undefined;
-      this.#list = [];
-    }
-    return true;
+    if (result !== 0) return "taken";
+    this.#request.list = this.#list;
+    this.#request = undefined;
+    this.#list = [];
+    return "pending";
   }
 }
 

@@ -116,11 +116,18 @@ export class UdpSocket {
     return found;
   }
 
-  /** Sends one packet. The system may still read it for a moment when it is busy: do not overwrite it at once. */
-  send(packet: Uint8Array): void {
-    if (this.#isClosed) return;
-    if (this.#packetCount++ % PACKETS_PER_CHECK === 0) this.#socket.send(packet, this.#checkSent);
-    else if (!this.#direct.send(packet)) this.#socket.send(packet);
+  /**
+   * Sends one packet. False: the system may still read it for a moment when it is busy, so do not overwrite it at once.
+   */
+  send(packet: Uint8Array): boolean {
+    if (this.#isClosed) return true;
+    if (this.#packetCount++ % PACKETS_PER_CHECK === 0) {
+      this.#socket.send(packet, this.#checkSent);
+      return false;
+    }
+    const outcome = this.#direct.send(packet);
+    if (outcome === "unable") this.#socket.send(packet);
+    return outcome === "taken";
   }
 
   /**

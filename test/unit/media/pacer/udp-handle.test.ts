@@ -43,7 +43,7 @@ test("packets leave in order without the socket's own send, once that has sent o
     const ownSend = vi.spyOn(socket, "send");
     const direct = new DirectSender(socket);
     for (let number = first; number < first + 50; number++) {
-      if (!direct.send(numbered(number))) socket.send(numbered(number));
+      if (direct.send(numbered(number)) === "unable") socket.send(numbered(number));
     }
     await until(() => received.length === 50);
     expect(received.splice(0)).toEqual(Array.from({ length: 50 }, (_, index) => first + index));
@@ -55,11 +55,11 @@ test("packets leave in order without the socket's own send, once that has sent o
 test("a closed socket, and one whose insides are not known, send nothing and do no harm", async () => {
   const socket = await connected();
   const direct = new DirectSender(socket);
-  if (!direct.send(numbered(1))) socket.send(numbered(1));
+  if (direct.send(numbered(1)) === "unable") socket.send(numbered(1));
   await until(() => received.length === 1);
   open.pop();
   socket.close();
-  expect(direct.send(numbered(2))).toBe(true);
+  expect(direct.send(numbered(2))).toBe("taken");
 
   const unknown: DatagramSocket = {
     on: () => unknown,
@@ -67,10 +67,10 @@ test("a closed socket, and one whose insides are not known, send nothing and do 
     send: () => undefined,
     close: () => unknown,
   };
-  expect(new DirectSender(unknown).send(numbered(3))).toBe(false);
+  expect(new DirectSender(unknown).send(numbered(3))).toBe("unable");
   const other = await connected();
   const another = new DirectSender(other);
-  expect(another.send(numbered(4))).toBe(true);
+  expect(another.send(numbered(4))).toBe("taken");
   await until(() => received.length === 2);
   expect(received).toEqual([1, 4]);
 });
