@@ -37,6 +37,8 @@ interface Conduct {
 export class FakeDatagramSocket implements DatagramSocket {
   /** Copies: the buffers of sent packets may be overwritten later. */
   readonly sent: Buffer[] = [];
+  /** The buffers themselves. */
+  readonly handedOver: Uint8Array[] = [];
   isClosed = false;
   connectedTo: string | undefined;
   /** Thrown by the next sends. */
@@ -64,6 +66,7 @@ export class FakeDatagramSocket implements DatagramSocket {
     if (this.isClosed) throw new Error("not running");
     if (this.thrown !== undefined) throw this.thrown;
     this.sent.push(Buffer.from(packet));
+    this.handedOver.push(packet);
     if (callback !== undefined) queueMicrotask(() => callback(null, packet.length));
     if (packet.length === 74 && this.#conduct.hasServer) queueMicrotask(() => this.#onMessage(answerTo(packet)));
     this.#conduct.onSent();

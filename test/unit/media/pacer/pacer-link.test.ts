@@ -195,7 +195,7 @@ describe("a send path", () => {
     expect([pacerEnd.dueMs, pacerEnd.take()]).toEqual([Number.POSITIVE_INFINITY, undefined]);
   });
 
-  test("a send path tells the pacer only of a frame with nothing ready before it", () => {
+  test("a send path signals the pacer only for a frame with nothing ready before it", () => {
     const pacer = new FakePacer();
     link.connect(pacer);
     const { path } = open();

@@ -116,6 +116,16 @@ describe("due frames", () => {
   });
 });
 
+test("packets that the system has not taken are not overwritten by the next ones", async () => {
+  const sender = await start(hire());
+  const { sent, handedOver } = sender.socket;
+  const before = sent.length;
+  for (let dueMs = -5; dueMs < 0; dueMs++) sender.put(dueMs);
+  pacer.run();
+  expect(sent.length).toBe(before + 5);
+  expect(handedOver.map((packet) => Buffer.from(packet)).slice(before)).toEqual(sent.slice(before));
+});
+
 describe("rings that have not changed", () => {
   const run = () => pacer.run({ isAsSeen: true });
 
