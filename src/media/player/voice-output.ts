@@ -70,6 +70,9 @@ class Connection {
 export class VoiceOutput {
   readonly #options: VoiceOutputOptions;
   #state: State = { kind: "none" };
+  /** The connection that the state holds, and its voice or that of a closed one: each frame asks for them. */
+  #connection: Connection | undefined;
+  #voice: Voice | undefined;
   #voiceId: VoiceId = 0;
   /** The connection's counts that the player's contain, and its status as last reported. */
   #collected = noVoiceCounts();
@@ -90,13 +93,9 @@ export class VoiceOutput {
     return sink.gate === "send" && sink.isFull ? "hold" : sink.gate;
   }
 
-  get #voice(): Voice | undefined {
-    return voiceOf(this.#state);
-  }
-
   /** Its voice connection is on another worker. */
   get isRemote(): boolean {
-    return "connection" in this.#state && this.#state.connection.isRemote;
+    return this.#connection?.isRemote === true;
   }
 
   /** Why frames cannot be sent, when they cannot. */
@@ -168,7 +167,7 @@ export class VoiceOutput {
 
   /** The connection itself failed: gives it up, so that the next one is created from scratch. */
   drop(): void {
-    if (!("connection" in this.#state)) return;
+    if (this.#connection === undefined) return;
     this.reportClosed({ code: CLOSE_ABNORMAL, reason: "the voice connection failed unexpectedly", isByRemote: false });
     this.#enter({ kind: "none" });
   }
@@ -194,12 +193,13 @@ export class VoiceOutput {
     return "unsentFramesMax" in this.#state ? this.#state.unsentFramesMax : 0;
   }
 
-  /** Sends a frame at its deadline. False when it cannot be sent. */
+  /** Sends a frame at its deadline. False when it cannot be sent. Not to be called while the gate holds. */
   sendFrame(opus: Uint8Array, dueMs: number): boolean {
-    if (!("connection" in this.#state)) return false;
-    const { speaking } = this.#state.connection;
+    const speaking = this.#connection?.speaking;
+    if (speaking === undefined) return false;
     if (this.#state !== speaking) this.#enter(speaking);
-    const isSent = this.gate === "send" && this.sink.sendFrame(opus, dueMs);
+    const { sink } = this;
+    const isSent = sink.gate === "send" && sink.sendFrame(opus, dueMs);
     if (isSent) speaking.unsentFramesMax += 1;
     return isSent;
   }
@@ -245,29 +245,25 @@ export class VoiceOutput {
 
   /** Another worker's audio follows without a stop. */
   release(): void {
-    if ("connection" in this.#state) this.#enter(this.#state.connection.silent);
+    if (this.#connection !== undefined) this.#enter(this.#connection.silent);
   }
 
   /** The only place that changes the state: closes the connection that the next state does not hold. */
   #enter(next: State): void {
-    const before = this.#state;
-    if (before.kind === "closed") return;
+    if (this.#state.kind === "closed") return;
+    const voice = this.#voice;
     this.#state = next;
+    this.#connection = "connection" in next ? next.connection : undefined;
+    this.#voice = next.kind === "closed" ? next.voice : this.#connection?.voice;
     if (next.kind === "speaking") next.unsentFramesMax = 0;
     else if (next.kind === "stopping") next.silenceFramesLeft = SILENCE_FRAMES;
-    const voice = voiceOf(before);
-    if (voice === undefined || ("connection" in next && next.connection.voice === voice)) return;
+    if (voice === undefined || this.#connection?.voice === voice) return;
     voice.close();
     if (next.kind === "closed") return;
     // Only now, as closing revokes unsent packets.
     this.#collect(voice);
     this.#collected = noVoiceCounts();
   }
-}
-
-function voiceOf(state: State): Voice | undefined {
-  if ("connection" in state) return state.connection.voice;
-  return state.kind === "closed" ? state.voice : undefined;
 }
 
 function areSame(a: VoiceReport, b: VoiceReport | undefined): boolean {
