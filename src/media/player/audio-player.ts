@@ -478,10 +478,11 @@ export class AudioPlayer implements LoopMember {
     else this.#lose(this.#output.sendBlockReason, 1);
     // Audio of the previous track does not count for a track that is stuck.
     const track = this.#tracks.current;
-    if (track === undefined || this.#slot.track === track) this.#health.onFlowing();
+    if (track === undefined || this.#slot.track === track) this.#health.onSent(deadlineMs);
     this.#advance(deadlineMs);
     this.#slot.clear();
-    if (track !== undefined) this.placement.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
+    if (track !== undefined && this.placement.isHandingOver)
+      this.placement.onSent(this.#slot.endMs, { rate: track.pipeline.rate, dueMs: deadlineMs });
   }
 
   /** Track time has moved on, unless the frame belongs to the old position while a seek or a new track is pending. */

@@ -47,6 +47,11 @@ export class HealthWatch {
     this.#flowedAtMs = this.#options.clock.now();
   }
 
+  /** Audio has been sent that is due then: as `onFlowing`, without a look at the clock. */
+  onSent(dueMs: number): void {
+    this.#flowedAtMs = dueMs;
+  }
+
   /** Called twice a second. "abandoned": nobody has listened for a minute. */
   check(worker: CpuQuotaCheck, { track, hasVoice, isFlowing }: PlayerHealth): "abandoned" | "attended" {
     const { playerId, clock, trackStuckThresholdMs, send } = this.#options;

@@ -89,6 +89,11 @@ export class RenderPlacement {
     send({ type: "handOverFailed", playerId });
   }
 
+  /** A hand-over has begun and is not cancelled. */
+  get isHandingOver(): boolean {
+    return this.#handOver !== undefined;
+  }
+
   /** See HandOver. */
   onSent(untilMs: number, made: { readonly rate: number; readonly dueMs: number }): void {
     this.#handOver?.onSent(untilMs, made);

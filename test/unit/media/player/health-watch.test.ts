@@ -56,6 +56,17 @@ test("the time in which the process stood still does not count", () => {
   expect(sent).toHaveLength(1);
 });
 
+test("audio sent ahead counts until it is due, as far as that has come", () => {
+  const { clock, watch, check, waitFor, sent } = watched();
+  waitFor(THRESHOLD_MS - CHECK_MS);
+  watch.onSent(clock.now() + 20);
+  check();
+  waitFor(THRESHOLD_MS - CHECK_MS);
+  expect(sent).toEqual([]);
+  waitFor(CHECK_MS);
+  expect(sent).toHaveLength(1);
+});
+
 test("audio that came meanwhile is not in the future", () => {
   const { clock, watch, check, waitFor, sent } = watched();
   clock.stall(60_000);
