@@ -74,7 +74,7 @@ export class AudioWorker {
 
   constructor(options: AudioWorkerOptions) {
     this.#options = options;
-    const yieldToPacer = () => options.pacer.yieldToPacer();
+    const yieldToPacer = (nowMs: number) => options.pacer.yieldToPacer(nowMs);
     this.#loop = new TickLoop(options.clock, options.boundary, {
       lookAheadFrames: LOOK_AHEAD_FRAMES,
       burstFrames: BURST_FRAMES,

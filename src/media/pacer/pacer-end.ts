@@ -9,8 +9,8 @@ export interface PacerEnd {
   post(command: PacerCommand): void;
   /** A frame has been put into a ring without others, due at `dueMs` of the worker's clock. */
   onPut(dueMs: number): void;
-  /** Gives the pacer a processor if it has none. Call between two pieces of work. */
-  yieldToPacer(): void;
+  /** Gives the pacer a processor if it has none. Call between two pieces of work; `nowMs` of the worker's clock. */
+  yieldToPacer(nowMs: number): void;
   /** Sets the handler of the pacer's events. Called once. */
   listen(onEvent: (event: PacerEvent) => void): void;
   /** The worker is closing. */

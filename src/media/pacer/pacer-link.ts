@@ -65,8 +65,8 @@ export class PacerLink implements PathLink {
   }
 
   /** See PacerEnd. */
-  yieldToPacer(): void {
-    this.#end?.yieldToPacer();
+  yieldToPacer(nowMs: number): void {
+    this.#end?.yieldToPacer(nowMs);
   }
 
   close(): void {

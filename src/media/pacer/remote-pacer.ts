@@ -33,8 +33,8 @@ export class RemotePacer implements PacerEnd {
     if (this.#wakeUpFlag.signal(dueMs + this.offsetMs)) this.#port.postMessage({ type: "wake" } satisfies PacerCommand);
   }
 
-  yieldToPacer(): void {
-    this.#wakeUpFlag.yieldToPacer(performance.now() + this.offsetMs);
+  yieldToPacer(nowMs: number): void {
+    this.#wakeUpFlag.yieldToPacer(nowMs + this.offsetMs);
   }
 
   close(): void {

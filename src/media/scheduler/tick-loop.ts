@@ -36,7 +36,7 @@ export interface LoopMember extends Tickable {
   readonly owner: Owner;
   /** The loop was more than `CATCH_UP_FRAMES_MAX` frames late and dropped `frames` deadlines from the schedule. */
   onDeadlinesDropped(frames: number): void;
-  /** Its `send` or `prepare` has used this much time of the thread. */
+  /** Its `send` and `prepare`, of one or more frames, have used this much time of the thread. */
   charge(usedMs: number): void;
 }
 
@@ -68,8 +68,8 @@ interface TickLoopOptions {
    * Default: 1.
    */
   readonly burstFrames?: number;
-  /** Called between two players' frames, while there is time. */
-  readonly yieldToPacer?: () => void;
+  /** Called between two frames, while there is time. */
+  readonly yieldToPacer?: (nowMs: number) => void;
 }
 
 /**
@@ -79,7 +79,7 @@ interface TickLoopOptions {
 export class TickLoop {
   readonly #clock: Clock;
   readonly #boundary: ErrorBoundary;
-  readonly #yieldToPacer: () => void;
+  readonly #yieldToPacer: (nowMs: number) => void;
   readonly #lookAheadMs: number;
   /** Length of a burst. 0: frames are made one at a time. */
   readonly #burstMs: number;
@@ -206,13 +206,15 @@ export class TickLoop {
       const entry = this.#urgent.shift() ?? this.#routine.shift();
       if (entry === undefined) break;
       entry.isQueued = false;
+      const servedFromMs = nowMs;
       // Frames in a row cost less than as many at different times. Those that are short of them take turns.
       do {
         if (entry.isGone) break;
         // On a busy machine the processor is then gone for milliseconds: too long for a player that is short of frames.
-        if (!isShort) this.#yieldToPacer();
+        if (!isShort) this.#yieldToPacer(nowMs);
         nowMs = this.#serve(entry, nowMs);
       } while (!isShort && this.#isOwed(entry) && nowMs - startedMs < RUN_MS_MAX);
+      this.#charge(entry.member, nowMs - servedFromMs, nowMs);
       if (this.#isOwed(entry)) this.#queue(entry);
     }
     this.#busyMs += nowMs - startedMs;
@@ -235,10 +237,12 @@ export class TickLoop {
       entry.recheckMs = aheadMs > RECHECK_MS + EARLY_MS ? entry.dueMs - RECHECK_MS : entry.dueMs;
       this.#starved.add(entry);
     }
-    const endMs = this.#clock.now();
-    member.charge(endMs - nowMs);
-    this.#urgent.addUsedMs(member.owner, endMs - nowMs, endMs);
-    return endMs;
+    return this.#clock.now();
+  }
+
+  #charge(member: LoopMember, usedMs: number, nowMs: number): void {
+    member.charge(usedMs);
+    this.#urgent.addUsedMs(member.owner, usedMs, nowMs);
   }
 
   /** While others were urgent, players that had enough frames when they were queued may have become short of them. */

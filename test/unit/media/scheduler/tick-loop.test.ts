@@ -55,7 +55,7 @@ class RecordingPlayer implements LoopMember {
   }
 }
 
-function createLoop(lookAheadFrames = LOOK_AHEAD_FRAMES, yieldToPacer = (): void => undefined, burstFrames = 1) {
+function createLoop(lookAheadFrames = LOOK_AHEAD_FRAMES, yieldToPacer = (_nowMs: number): void => undefined, burstFrames = 1) {
   const clock = new FakeClock();
   const boundary = createErrorBoundary();
   const options = { lookAheadFrames, burstFrames, yieldToPacer };
@@ -181,6 +181,15 @@ describe("the tick loop", () => {
     clock.stall(LOOK_AHEAD_MS - FRAME_MS);
     clock.advance(10 * FRAME_MS);
     expect(ahead).not.toContain(false);
+  });
+
+  it("the tick loop yields with the time at which the frame before it was finished", () => {
+    const times: [number, number][] = [];
+    const { clock, loop } = createLoop(LOOK_AHEAD_FRAMES, (nowMs) => times.push([nowMs, clock.now()]), 3);
+    loop.add(new RecordingPlayer(clock, 0.5));
+    clock.advance(20 * FRAME_MS);
+    expect(times.length).toBeGreaterThan(10);
+    for (const [givenMs, nowMs] of times) expect(givenMs).toBe(nowMs);
   });
 
   it("the tick loop reports whether a player is short of frames that could be ready", () => {
@@ -377,6 +386,14 @@ describe("the tick loop", () => {
     }
     expect(new Set(faults.map(({ playerId }) => playerId))).toEqual(new Set([7]));
     expect(faults.length).toBeGreaterThan(10);
+  });
+
+  it("the time of all frames of a burst is charged to their player", () => {
+    const { clock, loop } = createLoop(LOOK_AHEAD_FRAMES, undefined, 3);
+    const [costly, other] = [new RecordingPlayer(clock, 1, 7), new RecordingPlayer(clock, 0, 8)];
+    for (const player of [costly, other]) loop.add(player);
+    clock.advance(20 * FRAME_MS);
+    expect([costly.usedMs, other.usedMs]).toEqual([costly.prepared, 0]);
   });
 
   it("a player's time is charged to it, and it is named while it is served", () => {
