@@ -55,7 +55,11 @@ class RecordingPlayer implements LoopMember {
   }
 }
 
-function createLoop(lookAheadFrames = LOOK_AHEAD_FRAMES, yieldToPacer = (_nowMs: number): void => undefined, burstFrames = 1) {
+function createLoop(
+  lookAheadFrames = LOOK_AHEAD_FRAMES,
+  yieldToPacer = (_: number): void => undefined,
+  burstFrames = 1,
+) {
   const clock = new FakeClock();
   const boundary = createErrorBoundary();
   const options = { lookAheadFrames, burstFrames, yieldToPacer };
