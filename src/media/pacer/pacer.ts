@@ -81,8 +81,8 @@ export class Pacer {
   }
 
   /**
-   * Sends all that is due; returns the next deadline, or Infinity without one. `isAsSeen`: no frame has been put into an
-   * empty ring since the last run began; those that are put behind others are found when it is their turn.
+   * Sends all that is due; returns the next deadline, or Infinity without one. `isAsSeen`: no frame has been put into
+   * an empty ring since the last run began; those that are put behind others are found when it is their turn.
    */
   run({ isAsSeen = false } = {}): number {
     const { clock, offsetMs } = this.#options;
