@@ -285,7 +285,7 @@ describe("two threads at once", () => {
     let revokedCount = 0;
     for (let number = 0; number < 60_000; number++) {
       const seen = Atomics.load(counts, 0);
-      if (writer.put(Buffer.alloc(1 + (number % 1000), number), number)) expected.push(number);
+      if (writer.put(Buffer.alloc(1 + (number % 1000), number), number) !== "full") expected.push(number);
       else Atomics.wait(counts, 0, seen, STUCK_MS);
       if (random() < 0.4) {
         const count = writer.revoke(1 + Math.floor(random() * 4));
@@ -300,6 +300,35 @@ describe("two threads at once", () => {
     expect(torn).toBe(0);
     expect(revokedCount).toBeGreaterThan(1000);
     expect(expected.length).toBeGreaterThan(1000);
+  });
+
+  test("a reader that sleeps until a first frame misses none of those behind it", async () => {
+    const progress = new SharedArrayBuffer(12);
+    const counts = new Int32Array(progress);
+    const writer = new FrameRingWriter();
+    const taker = startScript("ring-sleeper", writer.memory, progress);
+    const seed = 20_261_128;
+    const random = seededRandom(seed);
+    const signal = () => {
+      Atomics.add(counts, 2, 1);
+      Atomics.notify(counts, 2);
+    };
+    const outcomes = { first: 0, behind: 0, full: 0 };
+    let expectedCount = 0;
+    for (let round = 0; round < 60_000; round++) {
+      const seen = Atomics.load(counts, 0);
+      const outcome = writer.put(Buffer.alloc(1), round);
+      outcomes[outcome] += 1;
+      if (outcome === "first") signal();
+      if (outcome !== "full") expectedCount += 1;
+      else expect(Atomics.wait(counts, 0, seen, STUCK_MS), `seed ${seed} round ${round}`).not.toBe("timed-out");
+      if (random() < 0.1) expectedCount -= writer.revoke(1 + Math.floor(random() * 4));
+      for (let spin = random() * 40; spin > 0; spin--) Atomics.load(counts, 0);
+    }
+    Atomics.store(counts, 1, 1);
+    signal();
+    expect(await once(taker, "message"), `seed ${seed}`).toEqual([expectedCount]);
+    expect(Math.min(outcomes.first, outcomes.behind)).toBeGreaterThan(100);
   });
 
   test("a thread that writes wakes the sleeping one, in every interleaving of the two", async () => {
