@@ -43,6 +43,8 @@ const folder = mkdtempSync(join(tmpdir(), "tonearm-media-"));
 const takes = new Map<string, Take>();
 const verdicts = new Map<string, SongVerdict>();
 const failures = new Map<string, unknown>();
+/** The machine starved this process while a song was recorded. */
+let wasStarved = false;
 
 /** Makes the files first and plays them later: neither ffmpeg nor the comparison takes CPU time from playback. */
 beforeAll(async () => {
@@ -103,6 +105,7 @@ async function each(atOnce: number, work: (variant: SongVariant, index: number) 
 async function recordSteadily(url: string, index: number): Promise<WholeRecording> {
   const options = { daveVersion: index % 2 === 0 ? 1 : 0 } as const;
   const recording = await listener.record(url, options);
+  wasStarved ||= recording.isStarved;
   if (recording.missingFrames === 0) return recording;
   process.stderr.write(`${url}: ${recording.missingFrames} frames not sent in time, once more\n`);
   return listener.record(url, options);
@@ -157,5 +160,6 @@ describe.each(SONG_VARIANTS)("$file", (variant) => {
 });
 
 test("nothing was sent that Discord would refuse", () => {
-  env.discord.assertClean({ except: ["rtp-lost"] });
+  // A stop may be interrupted as well where songs were.
+  env.discord.assertClean({ except: wasStarved ? ["rtp-lost", "silence-missing"] : ["rtp-lost"] });
 });
