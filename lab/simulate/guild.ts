@@ -300,9 +300,8 @@ export class Guild {
     const { world, spoil, songPackets } = this.#options;
     const before = this.#play?.song ?? -1;
     let song = (Math.max(0, before) + this.#random.whole(1, SONG_COUNT - 1)) % SONG_COUNT;
-    // The listener distinguishes tracks by their songs. Where the track before was never audible, because voice was
-    // unavailable, the listener still has the one before that, whose song would not be new to it.
-    while (song === before || song === this.listener.song) song = (song + 1) % SONG_COUNT;
+    // The listener distinguishes tracks by their songs.
+    while (this.listener.songs.includes(song)) song = (song + 1) % SONG_COUNT;
     const id = ++this.#playCount;
     const first = this.#random.chance(0.3) ? this.#random.whole(0, songPackets - 500) : 0;
     const tag = `${this.guildId}-${id}`;

@@ -1,7 +1,7 @@
 // One guild's listener in a simulation, and the rules it checks: every packet of a track once and in order, no pause in
 // it without a cause, no packet when nothing should play, and reported positions that match the received audio.
 
-import { NUMBERS_PER_SONG } from "./world.ts";
+import { NUMBERS_PER_SONG, SONG_COUNT } from "./world.ts";
 
 const FRAME_MS = 20;
 /** Longest time between two frames of a playing track: ticks are exact here, links are not quite. */
@@ -20,6 +20,10 @@ const POSITION_MS_MAX = 80;
 /** Time after the last tolerance before positions are checked again. */
 const POSITION_REST_MS = 2500;
 const HISTORY_FRAMES = 500;
+/**
+ * Awaited playbacks that are told apart: with the one that was received last they must leave a song for the next one.
+ */
+const AWAITED_MAX = SONG_COUNT - 2;
 
 /** A deviation that is allowed for a while, and its reason. */
 export interface Tolerance {
@@ -43,6 +47,14 @@ export interface Play {
   readonly first: number;
 }
 
+/** A playback of which no packet has been received. */
+interface AwaitedPlay {
+  readonly play: Play;
+  readonly requestedMs: number;
+  /** When another one was requested in its place; infinite for the last one. */
+  readonly replacedMs: number;
+}
+
 /** The target of a seek, in the track that was expected then. */
 interface Seek {
   readonly play: Play | undefined;
@@ -56,8 +68,10 @@ export class SimulatedListener {
   readonly #name: string;
   readonly #now: () => number;
   readonly #songPackets: number;
+  /** The one that was received last. */
   #play: Play | undefined;
-  #next: Play | undefined;
+  /** Those requested since, in order. */
+  #awaited: readonly AwaitedPlay[] = [];
   #last = -1;
   #lastMs = 0;
   /** Seeks whose target has not been received yet, in order. */
@@ -91,9 +105,10 @@ export class SimulatedListener {
     return this.#missingCount;
   }
 
-  /** The song of the last audible track; undefined when it has ended since. */
-  get song(): number | undefined {
-    return this.#play?.song;
+  /** Songs of the tracks that may be received: those requested, and the last audible one until it has ended. */
+  get songs(): readonly number[] {
+    const awaited = this.#awaited.map(({ play }) => play.song);
+    return this.#play === undefined ? awaited : [this.#play.song, ...awaited];
   }
 
   /** The last packet of the track has been received. */
@@ -115,18 +130,18 @@ export class SimulatedListener {
 
   /** A track is expected, in place of any before. `openMs` is the time it may take to start. */
   expect(play: Play, openMs: number): void {
-    // A track that is replaced before it was heard may have begun at this moment.
-    const lateMs = this.#next === undefined ? 0 : STOP_MS_MAX;
-    if (this.#play === undefined) this.#begin(play);
-    else this.#next = play;
-    this.allow({ why: `play ${play.id}`, silentMs: openMs, lateMs });
+    const now = this.#now();
+    const replaced = this.#awaited.map((one) => ({ ...one, replacedMs: Math.min(one.replacedMs, now) }));
+    const awaited = { play, requestedMs: now, replacedMs: Number.POSITIVE_INFINITY };
+    this.#awaited = [...replaced, awaited].slice(-AWAITED_MAX);
+    this.allow({ why: `play ${play.id}`, silentMs: openMs });
     this.#expectAudio(true);
   }
 
   /** The track continues at this packet. */
   expectSeek(number: number, openMs: number): void {
     const now = this.#now();
-    this.#seeks = [...this.#seeks, { play: this.#next ?? this.#play, number, atMs: now }];
+    this.#seeks = [...this.#seeks, { play: this.#requested, number, atMs: now }];
     this.#soughtMs = now;
     this.#reportedPosition = undefined;
     this.allow({ why: `seek to ${number}`, silentMs: openMs });
@@ -136,12 +151,13 @@ export class SimulatedListener {
     if (isPaused) this.#lostUntilMs = Math.min(this.#lostUntilMs, this.#now());
     // A seek takes effect after a frame or two of the old position.
     if (!isPaused) this.#soughtMs = this.#now();
-    if (this.#play !== undefined) this.#expectAudio(!isPaused);
+    if (this.#requested !== undefined) this.#expectAudio(!isPaused);
   }
 
   stop(): void {
     this.#play = undefined;
-    this.#next = undefined;
+    this.#awaited = [];
+    this.#last = -1;
     this.#expectAudio(false);
   }
 
@@ -157,13 +173,17 @@ export class SimulatedListener {
       this.#fault(`packet ${packet} though nothing should play`);
     const song = Math.floor(packet / NUMBERS_PER_SONG);
     const number = packet % NUMBERS_PER_SONG;
-    if (song === this.#next?.song && song !== this.#play?.song) this.#begin(this.#next);
+    const begun = this.#awaited.find((one) => one.play.song === song && this.#hasBegunInTime(one, number, now));
+    if (begun !== undefined) this.#begin(begun);
     // Packets in transit when it ended.
     if (song !== this.#play?.song) {
       if (now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.late))
         this.#fault(`packet ${packet} of a track that is over`);
       return;
     }
+    // It plays until the next one is ready.
+    if (this.#awaited.length > 0 && now > this.#until.silent + GAP_MS_MAX)
+      this.#fault(`packet ${packet} of a track that was replaced`);
     this.#follow(number, now, Math.max(0, Math.ceil((this.#lostUntilMs - beforeMs) / FRAME_MS)));
     this.#lostUntilMs = this.#isExpected ? this.#until.loss : Math.min(this.#until.loss, now);
     this.#last = number;
@@ -175,7 +195,7 @@ export class SimulatedListener {
   reportPosition(positionMs: number, agoMs: number): void {
     const now = this.#now();
     const isQuiet = now > Math.max(...Object.values(this.#until), this.#changedMs) + POSITION_REST_MS;
-    if (!isQuiet || !this.#isExpected || this.#next !== undefined || this.#seeks.length > 0) {
+    if (!isQuiet || !this.#isExpected || this.#awaited.length > 0 || this.#seeks.length > 0) {
       this.#reportedPosition = undefined;
       return;
     }
@@ -199,12 +219,34 @@ export class SimulatedListener {
     this.#checkSilence(this.#now());
   }
 
-  #begin(play: Play): void {
+  /** The playback that was requested last. */
+  get #requested(): Play | undefined {
+    return this.#awaited.at(-1)?.play ?? this.#play;
+  }
+
+  /**
+   * Whether this may be the first received packet of an awaited playback. One that has been replaced may still be
+   * received if it began before that: then it plays until the next one is ready. When it began is known by its lost
+   * packets, which were due after its request, or after a seek in it.
+   */
+  #hasBegunInTime({ play, requestedMs, replacedMs }: AwaitedPlay, number: number, now: number): boolean {
+    if (replacedMs === Number.POSITIVE_INFINITY) return true;
+    const latestMs = Math.max(replacedMs + STOP_MS_MAX, this.#until.late);
+    const seeks = this.#seeks.filter((seek) => seek.play === play);
+    return [{ number: play.first, atMs: requestedMs }, ...seeks].some((start) => {
+      const begunMs = now - (number - start.number) * FRAME_MS;
+      return begunMs >= start.atMs && begunMs <= latestMs;
+    });
+  }
+
+  #begin(begun: AwaitedPlay): void {
+    const { play } = begun;
     this.#play = play;
-    this.#next = undefined;
+    this.#awaited = this.#awaited.slice(this.#awaited.indexOf(begun) + 1);
     this.#last = play.first - 1;
-    // Seeks in it before its first packet arrived are still to take effect.
-    this.#seeks = this.#seeks.filter((seek) => seek.play === play);
+    // Seeks before the first packet arrived are still to take effect.
+    const pending = [play, ...this.#awaited.map((one) => one.play)];
+    this.#seeks = this.#seeks.filter((seek) => seek.play !== undefined && pending.includes(seek.play));
     this.#reportedPosition = undefined;
     this.#lostUntilMs = 0;
     this.#history.length = 0;
@@ -251,7 +293,7 @@ export class SimulatedListener {
   }
 
   #checkSilence(now: number): void {
-    if (!this.#isExpected || (this.isAtEnd && this.#next === undefined && this.#seeks.length === 0)) return;
+    if (!this.#isExpected || (this.isAtEnd && this.#awaited.length === 0 && this.#seeks.length === 0)) return;
     const sinceMs = Math.max(this.#lastMs, this.#changedMs, this.#until.silent);
     if (now - sinceMs <= GAP_MS_MAX) return;
     this.#fault(`nothing for ${(now - Math.max(this.#lastMs, this.#changedMs)).toFixed(0)} ms`);

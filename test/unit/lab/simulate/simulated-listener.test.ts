@@ -16,6 +16,11 @@ beforeEach(() => {
   listener.expect({ id: 1, song: 0, first: 0 }, 1000);
 });
 
+const SECOND = { id: 2, song: 1, first: 100 };
+const SECOND_PACKET = NUMBERS_PER_SONG + SECOND.first;
+const THIRD = { id: 3, song: 2, first: 0 };
+const THIRD_PACKET = 2 * NUMBERS_PER_SONG;
+
 /** One every 20 ms, from `first` to `last`. */
 function receive(first: number, last = first): void {
   for (let number = first; number <= last; number++) {
@@ -69,7 +74,7 @@ test("a packet of a new position that is left out without a cause is a fault", (
 test("a seek before the first packet of a track applies to that track", () => {
   receive(0, 9);
   listener.expectSeek(3000, 1500);
-  listener.expect({ id: 2, song: 1, first: 100 }, 1000);
+  listener.expect(SECOND, 1000);
   listener.expectSeek(7000, 1500);
   receive(NUMBERS_PER_SONG + 7000, NUMBERS_PER_SONG + 7010);
   expect(listener.faults).toEqual([]);
@@ -153,4 +158,90 @@ test("a track that is over may be received only while its worker gets commands l
   nowMs += 100;
   listener.receive(11);
   expect(listener.faults).toHaveLength(1);
+});
+
+test("a track that began while its packets were lost plays until the track that replaces it is ready", () => {
+  receive(0, 9);
+  listener.expect(SECOND, 1000);
+  listener.allow({ why: "datagrams lost", silentMs: 1800, lossMs: 1800 });
+  nowMs += 1500;
+  listener.expect(THIRD, 1000);
+  nowMs += 200;
+  // Began 1000 ms before it was replaced.
+  receive(SECOND_PACKET + 60, SECOND_PACKET + 80);
+  receive(THIRD_PACKET, THIRD_PACKET + 10);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(60);
+});
+
+test("a track that began at a seek while its packets were lost plays until the next track is ready", () => {
+  receive(0, 9);
+  listener.expect(SECOND, 1000);
+  listener.expectSeek(7000, 1000);
+  listener.allow({ why: "datagrams lost", silentMs: 1800, lossMs: 1800 });
+  nowMs += 1500;
+  listener.expect(THIRD, 1000);
+  nowMs += 200;
+  receive(NUMBERS_PER_SONG + 7060, NUMBERS_PER_SONG + 7080);
+  receive(THIRD_PACKET, THIRD_PACKET + 10);
+  expect(listener.faults).toEqual([]);
+  expect(listener.missingCount).toBe(60);
+});
+
+test("a track that begins after it was replaced is a fault, also while packets are lost", () => {
+  receive(0, 9);
+  listener.expect(SECOND, 1000);
+  nowMs += 500;
+  listener.expect(THIRD, 1000);
+  listener.allow({ why: "datagrams lost", silentMs: 5000, lossMs: 5000 });
+  nowMs += 800;
+  // Would have begun 420 ms after it was replaced.
+  receive(SECOND_PACKET + 20);
+  expect(listener.faults).toHaveLength(1);
+});
+
+test("a replaced track is a fault at a position that it cannot have reached since it was requested", () => {
+  receive(0, 9);
+  listener.expect(SECOND, 1000);
+  nowMs += 500;
+  listener.expect(THIRD, 1000);
+  listener.allow({ why: "datagrams lost", silentMs: 5000, lossMs: 5000 });
+  nowMs += 500;
+  receive(SECOND_PACKET + 60);
+  expect(listener.faults).toHaveLength(1);
+});
+
+test("a track that begins at the moment when it is replaced is received in order until the next track is ready", () => {
+  receive(0, 9);
+  listener.expect(SECOND, 1000);
+  nowMs += 200;
+  listener.expect(THIRD, 1000);
+  receive(SECOND_PACKET, SECOND_PACKET + 20);
+  expect(listener.faults).toEqual([]);
+  receive(SECOND_PACKET + 22);
+  expect(listener.faults).toHaveLength(1);
+  receive(THIRD_PACKET, THIRD_PACKET + 10);
+  receive(SECOND_PACKET + 23);
+  expect(listener.faults).toHaveLength(2);
+});
+
+test("a track that never began before it was replaced is a fault after a stop", () => {
+  receive(0, 9);
+  listener.stop();
+  nowMs += 5000;
+  listener.expect(SECOND, 1000);
+  nowMs += 500;
+  listener.expect(THIRD, 1000);
+  nowMs += 500;
+  receive(SECOND_PACKET);
+  expect(listener.faults).toHaveLength(1);
+});
+
+test("a replaced track that plays longer than the next one may take to start is a fault", () => {
+  receive(0, 9);
+  listener.expect(SECOND, 1000);
+  receive(10, 59);
+  expect(listener.faults).toEqual([]);
+  receive(60, 70);
+  expect(listener.faults).not.toEqual([]);
 });
