@@ -102,14 +102,18 @@ function isBefore(timer: PendingTimer | undefined, other: PendingTimer | undefin
   return timer.atMs < other.atMs || (timer.atMs === other.atMs && timer.order < other.order);
 }
 
+/** What `process.getActiveResourcesInfo` names while there is work: of the event loop, and of the disk. */
+const WORK: readonly string[] = ["Immediate", "FSReqPromise", "CloseReq"];
+
 /**
- * Resolves when no promise, no `nextTick` and no `setImmediate` of this process has anything left to run. Throws when
+ * Resolves when no promise, no `nextTick`, no `setImmediate` and no request of `node:fs/promises` of this process is
+ * left: the time that a disk takes does not count, and what depends on files is the same each time. Throws when
  * that never happens: some code in this process reschedules itself again and again.
  */
 async function workIsDone(): Promise<void> {
   for (let iterations = 0; iterations < ITERATIONS_MAX; iterations++) {
     await new Promise((next) => setImmediate(next));
-    if (!process.getActiveResourcesInfo().includes("Immediate")) return;
+    if (!process.getActiveResourcesInfo().some((name) => WORK.includes(name))) return;
   }
   throw new Error("the simulation never becomes idle: some code in this process reschedules itself again and again");
 }
