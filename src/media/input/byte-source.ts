@@ -18,6 +18,11 @@ export interface ByteSource {
   readonly declared?: Pick<ByteSource, "sizeBytes" | "isRandomAccess"> | undefined;
   /** True for a station: what its first bytes say of a length is about the file that it is playing. */
   readonly isLive?: boolean | undefined;
+  /**
+   * Changes when the bytes do: a strong ETag or the date of the last change, of a file also its number. Undefined where
+   * nothing says that they have changed.
+   */
+  readonly version?: string | undefined;
   /** Media type from the server or undefined, lower case, without parameters. A hint only: content decides. */
   readonly mimeType: string | undefined;
   /**

@@ -1,6 +1,7 @@
 // A local file as a byte source: read in blocks, the next one always a step ahead, so packets come without waiting.
 // Audio thread.
 
+import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { NodeError } from "../../errors.ts";
 import type { ByteSource } from "./byte-source.ts";
@@ -18,6 +19,7 @@ interface Block {
 
 export class FileByteSource implements ByteSource {
   readonly sizeBytes: number;
+  readonly version: string;
   readonly isRandomAccess = true;
   readonly mimeType = undefined;
   readonly #handle: FileHandle;
@@ -27,14 +29,15 @@ export class FileByteSource implements ByteSource {
   #readsInFlight = 0;
   #isClosed = false;
 
-  private constructor(handle: FileHandle, sizeBytes: number) {
+  private constructor(handle: FileHandle, { size, mtimeMs, ino }: Pick<Stats, "size" | "mtimeMs" | "ino">) {
     this.#handle = handle;
-    this.sizeBytes = sizeBytes;
+    this.sizeBytes = size;
+    this.version = `${mtimeMs} ${ino}`;
   }
 
   /** Takes the handle over. */
   static async open(handle: FileHandle): Promise<FileByteSource> {
-    return new FileByteSource(handle, (await handle.stat()).size);
+    return new FileByteSource(handle, await handle.stat());
   }
 
   async read(positionBytes: number, lengthBytes: number): Promise<Uint8Array> {

@@ -148,6 +148,10 @@ export class HttpByteSource implements ByteSource {
     return this.#resource.mimeType;
   }
 
+  get version(): string | undefined {
+    return this.#resource.version;
+  }
+
   /** Address after redirects. May hold a user name and password: for loading again, not for logs. */
   get url(): string {
     return this.#resource.url.href;

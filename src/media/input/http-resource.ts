@@ -139,6 +139,11 @@ export class HttpResource {
     return this.#sizeBytes;
   }
 
+  /** See ByteSource. */
+  get version(): string | undefined {
+    return ifRangeOf(this.#validator);
+  }
+
   get station(): IcyStation | undefined {
     return this.#station;
   }
