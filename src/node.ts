@@ -37,6 +37,7 @@ import { createOwnSources } from "./control/sources/own-sources.ts";
 import { TrackLoader } from "./control/sources/track-loader.ts";
 import type { NodeState } from "./control/state/node-state.ts";
 import { CodecLoader } from "./control/workers/codec-loader.ts";
+import { OpusCacheFolder } from "./control/workers/opus-cache-folder.ts";
 import { PacerKeeper } from "./control/workers/pacer-keeper.ts";
 import { ProbePool } from "./control/workers/probe-pool.ts";
 import { systemThreads, type Threads } from "./control/workers/threads.ts";
@@ -242,6 +243,7 @@ async function buildParts(
   const codecs = new CodecLoader({ entry: codecEntry, threads, clock, logger });
   const leaseEndMemory = opened?.membership.leaseEnd.memory;
   const pacer = new PacerKeeper({ entry: options.pacerEntry ?? PACER_ENTRY, leaseEndMemory, threads, clock, logger });
+  const opusCache = openOpusCache(config.opusCache, { clock, logger });
   const workers = new WorkerPool({
     entry: mediaEntry,
     ...config.workers,
@@ -253,6 +255,7 @@ async function buildParts(
     logger,
     routes: routePlanner,
     links: plugins,
+    opusCache,
   });
   plugins.onOffersChanged = () => workers.setFilterModules(pluginFilters.modules);
   pluginFilters.onRefused = () => workers.setFilterModules(pluginFilters.modules);
@@ -528,6 +531,18 @@ async function buildRoutePlanner(
   const trouble = await findBindTrouble(settings.ipBlocks, { random });
   if (trouble !== undefined) logger.warn(`lavalink.server.ratelimit.ipBlocks: ${trouble.found}: ${trouble.advice}`);
   return new RoutePlanner({ settings, clock, random, logger });
+}
+
+/** Undefined without a folder. Nothing waits until it is open: tracks play without it. */
+function openOpusCache(
+  { path, bytesMax }: NodeConfig["opusCache"],
+  parts: { readonly clock: Clock; readonly logger: Logger },
+): OpusCacheFolder | undefined {
+  if (path === undefined) return undefined;
+  const folder = new OpusCacheFolder({ path, bytesMax, ...parts });
+  // Never rejects.
+  void folder.open();
+  return folder;
 }
 
 /** Imported only when needed: Node.js's own TLS modules take megabytes. */

@@ -83,6 +83,7 @@ export const SIDE_BAR = [
           "docs/internals/state.md",
           "docs/internals/cluster.md",
           "docs/internals/moving.md",
+          "docs/internals/opus-cache.md",
           "docs/internals/markers.md",
           "docs/internals/isolation.md",
           "docs/internals/shares.md",

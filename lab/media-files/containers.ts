@@ -1,8 +1,8 @@
 // Well-formed pieces of containers, from which both the control songs and the hostile files are built.
 
+import { writeOggPage } from "../../src/media/demux/ogg/write-page.ts";
 import { ascii, be, bits, concat, crc, digits, le } from "./bytes.ts";
 
-const oggCrc = crc(32, 0x04c11db7);
 const flacCrc8 = crc(8, 0x07);
 const flacCrc16 = crc(16, 0x8005);
 
@@ -56,27 +56,8 @@ export function simpleBlock(offsetMs: number, data: Uint8Array, flags = 0x80): U
   return ebml(0xa3, concat(Uint8Array.of(0x81), be(offsetMs, 2), Uint8Array.of(flags), data));
 }
 
-interface OggPageFields {
-  readonly serial: number;
-  readonly sequence: number;
-  readonly granule: number | bigint;
-  /** 2 begins a stream, 4 ends it, 1 continues a packet. */
-  readonly flags: number;
-  readonly packets: readonly Uint8Array[];
-  /** The start of a packet that continues in the next page; a multiple of 255 bytes long. */
-  readonly unfinished?: Uint8Array;
-}
-
 /** An Ogg page with a right checksum. */
-export function oggPage(fields: OggPageFields): Uint8Array {
-  const { serial, sequence, granule, flags, packets, unfinished = new Uint8Array(0) } = fields;
-  const sizes = packets.flatMap(({ length }) => [...Array<number>(Math.floor(length / 255)).fill(255), length % 255]);
-  sizes.push(...Array<number>(unfinished.length / 255).fill(255));
-  const head = concat(ascii("OggS"), Uint8Array.of(0, flags), le(granule, 8), le(serial, 4), le(sequence, 4));
-  const page = concat(head, le(0, 4), Uint8Array.of(sizes.length, ...sizes), ...packets, unfinished);
-  page.set(le(oggCrc(page), 4), 22);
-  return page;
-}
+export const oggPage = writeOggPage;
 
 export function opusHead(channels = 2, preSkipSamples = 312): Uint8Array {
   return concat(ascii("OpusHead"), Uint8Array.of(1, channels), le(preSkipSamples, 2), le(48_000, 4), le(0, 3));

@@ -27,6 +27,7 @@ export async function prepareCodecs(): Promise<Codecs> {
     import("../../src/network/outgoing-routes.ts"),
     import("../../src/media/input/playlist.ts"),
     import("../../src/media/probe/open-demuxer.ts"),
+    import("../../src/media/opus-cache/opus-cache.ts"),
     import("../../src/media/demux/hls/hls-demuxer.ts"),
     import("../../src/media/decode/opus-decoder.ts"),
     import("../../src/media/decode/mp3-decoder.ts"),

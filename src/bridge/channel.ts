@@ -8,6 +8,7 @@ import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AnswerCommand, WorkerCommand } from "./commands.ts";
 import type { WorkerEvent } from "./events.ts";
+import type { OpusCacheAnswer, OpusCacheRequest } from "./opus-cache.ts";
 import { PendingRequests } from "./pending-requests.ts";
 import type { LinkRequest, PlayableLink } from "./playable-link.ts";
 import type { WorkerReplies } from "./replies.ts";
@@ -21,6 +22,8 @@ const LINK_TIMEOUT_MS = 20_000;
  * lost its link.
  */
 const LINK_REQUESTS_MAX = 1024;
+/** The main thread answers from memory. A track does not wait longer for its start, and plays without the cache. */
+const OPUS_CACHE_TIMEOUT_MS = 500;
 
 /** A Worker, a MessagePort, or anything else that carries plain data in order: `Sent` away, `Received` from there. */
 export interface Endpoint<Sent, Received> {
@@ -52,10 +55,10 @@ export type UnnumberedRequest = WorkerRequest extends infer R
 /** Commands other than the answers to what the worker itself has asked. */
 export type PlainCommand = Exclude<WorkerCommand, AnswerCommand>;
 
-/** Events other than answers and what `requestRoute` and `requestLink` send. */
+/** Events other than answers and what `requestRoute`, `requestLink` and `requestOpusCache` send. */
 export type PlainEvent = Exclude<
   WorkerEvent,
-  { readonly type: "reply" | "replyError" | "routeRequested" | "linkRequested" }
+  { readonly type: "reply" | "replyError" | "routeRequested" | "linkRequested" | "opusCacheRequested" }
 >;
 
 /** The main thread's end: posts commands and settles requests with their replies. */
@@ -116,13 +119,15 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
   readonly #endpoint: ThreadEnd<Command>;
   readonly #routeRequests: RouteRequests;
   readonly #linkRequests: PendingRequests<{ readonly link: PlayableLink }>;
+  readonly #opusCacheRequests: PendingRequests<{ readonly opusCache: OpusCacheAnswer }>;
 
-  /** `onCommand` receives all commands except the answers to `requestRoute` and `requestLink`. */
+  /** `onCommand` receives all commands except answers to requests of this end. */
   constructor(endpoint: ThreadEnd<Command>, options: { clock: Clock; onCommand: (command: Command) => void }) {
     this.#endpoint = endpoint;
     this.#routeRequests = new RouteRequests(options.clock, (routeEvent) => endpoint.postMessage(routeEvent));
     const bound = { pendingMax: LINK_REQUESTS_MAX, error: tooManyLinksError };
     this.#linkRequests = new PendingRequests({ clock: options.clock, bound });
+    this.#opusCacheRequests = new PendingRequests({ clock: options.clock });
     endpoint.on("message", (command) => {
       if (isAnswer(command)) this.#onAnswer(command);
       else options.onCommand(command);
@@ -153,6 +158,15 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
     });
   }
 
+  /** Asks for an entry of the Opus cache, for a track that is being opened. Rejects with `worker-timeout` after 0.5 s. */
+  requestOpusCache(request: OpusCacheRequest): Promise<OpusCacheAnswer> {
+    const text = `the Opus cache did not answer within ${OPUS_CACHE_TIMEOUT_MS} ms`;
+    const timeLimit = { ms: OPUS_CACHE_TIMEOUT_MS, error: () => new NodeError("worker-timeout", text) };
+    return this.#opusCacheRequests.request("opusCache", { timeLimit }, (opusCacheId) => {
+      this.#endpoint.postMessage({ type: "opusCacheRequested", opusCacheId, ...request });
+    });
+  }
+
   /** Replies to `request` with the result of `work`, or its error. Never rejects. */
   async answer<R extends Answerable>(request: R, work: Promise<WorkerReplies[R["type"]]>): Promise<void> {
     try {
@@ -164,6 +178,7 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
 
   #onAnswer(command: AnswerCommand): void {
     if (command.type === "route" || command.type === "routeError") this.#routeRequests.settle(command);
+    else if (command.type === "opusCache") this.#opusCacheRequests.resolve(command.opusCacheId, command.answer);
     else if (command.type === "link") this.#linkRequests.resolve(command.linkId, command.link);
     else this.#linkRequests.reject(command.linkId, new RemoteError(command.error));
   }
@@ -183,7 +198,13 @@ function tooManyLinksError(): NodeError {
   return new NodeError("worker-busy", `${LINK_REQUESTS_MAX} tracks are already waiting for a link`);
 }
 
-const ANSWERS: readonly string[] = ["route", "routeError", "link", "linkError"] satisfies AnswerCommand["type"][];
+const ANSWERS: readonly string[] = [
+  "route",
+  "routeError",
+  "link",
+  "linkError",
+  "opusCache",
+] satisfies AnswerCommand["type"][];
 
 function isAnswer(command: { readonly type: string }): command is AnswerCommand {
   return ANSWERS.includes(command.type);

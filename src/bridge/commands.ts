@@ -6,6 +6,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { FilterSettings } from "../filters/filter-settings.ts";
 import type { Owner } from "../lib/owners.ts";
 import type { Marker } from "./markers.ts";
+import type { OpusCacheAnswer } from "./opus-cache.ts";
 import type { PlayableInput } from "./playable-input.ts";
 import type { PlayableLink } from "./playable-link.ts";
 import type { VoiceCredentials } from "./voice-credentials.ts";
@@ -26,6 +27,8 @@ export type VoiceId = number;
 export type RouteId = number;
 /** Identifies one link request; unique per thread and increasing. */
 export type LinkId = number;
+/** Identifies one request to the Opus cache; unique per thread and increasing. */
+export type OpusCacheId = number;
 
 /** Volume of a new player, percent: audio stays unchanged. Both sides start with it. */
 export const VOLUME_DEFAULT = 100;
@@ -87,8 +90,15 @@ export type LinkCommand =
   /** No link is available, temporarily or permanently. */
   | { readonly type: "linkError"; readonly linkId: LinkId; readonly error: WireError };
 
+/** The answer to an `opusCacheRequested`. */
+export interface OpusCacheCommand {
+  readonly type: "opusCache";
+  readonly opusCacheId: OpusCacheId;
+  readonly answer: OpusCacheAnswer;
+}
+
 /** Answers to the requests of any thread. */
-export type AnswerCommand = RouteCommand | LinkCommand;
+export type AnswerCommand = RouteCommand | LinkCommand | OpusCacheCommand;
 
 /** Commands for the probe thread. Its Heartbeat holds the request numbers, so they fit in 31 bits. */
 export type ProbeThreadCommand =

@@ -2,8 +2,9 @@
 
 import type { WorkerFaultReason } from "../filters/module-filters.ts";
 import type { LogFields, LogLevel } from "../log/log.ts";
-import type { LinkId, PlayerId, RouteId, SeekId, TrackId, VoiceId } from "./commands.ts";
+import type { LinkId, OpusCacheId, PlayerId, RouteId, SeekId, TrackId, VoiceId } from "./commands.ts";
 import type { PassedMarker } from "./markers.ts";
+import type { OpusCacheEvent, OpusCacheRequest } from "./opus-cache.ts";
 import type { LinkRequest } from "./playable-link.ts";
 import type { PositionReport } from "./position-report.ts";
 import type { WorkerReply } from "./replies.ts";
@@ -48,8 +49,8 @@ export type RouteEvent =
     };
 
 /**
- * Events of an audio worker or the probe thread, in the order in which they happened. Only `routeRequested` and
- * `linkRequested` wait for an answer.
+ * Events of an audio worker or the probe thread, in the order in which they happened. Only `routeRequested`,
+ * `linkRequested` and `opusCacheRequested` wait for an answer.
  */
 export type WorkerEvent =
   /** The worker can take commands. */
@@ -137,6 +138,9 @@ export type WorkerEvent =
   | RouteEvent
   /** A link to a site's track is needed; answered by a LinkCommand within 20 s, or in vain. */
   | ({ readonly type: "linkRequested"; readonly linkId: LinkId } & LinkRequest)
+  /** Is there an entry for a track? Answered by an OpusCacheCommand. Never sent while the cache is off. */
+  | ({ readonly type: "opusCacheRequested"; readonly opusCacheId: OpusCacheId } & OpusCacheRequest)
+  | OpusCacheEvent
   /** The first voice connection is being opened; answered by `setPacer`. */
   | { readonly type: "pacerRequested" }
   /** A line for the log of the node. */

@@ -21,6 +21,8 @@ type SentValues = DeepReadonly<Pick<KeyValues, "network" | "players" | "opus" | 
 export interface WorkerSettings extends SentValues {
   /** Folders below which the local source may read, absolute real paths. Empty: nothing. */
   readonly localRoots: readonly string[];
+  /** What tracks are encoded to is stored, and played the next time: the main thread may be asked for it. */
+  readonly hasOpusCache: boolean;
   readonly http: HttpSettings;
   /** Sending from changing addresses; undefined: off, and the main thread is never asked for one. */
   readonly routing: RoutingSettings | undefined;

@@ -60,6 +60,11 @@ export function completeConfig({ proxy, timeouts, ...values }: KeyValues, contex
       proxyUrl: proxyUrlOf(proxy),
     },
     routePlanner: checkedRoutePlanner(values.routePlanner, context),
+    opusCache: {
+      ...values.opusCache,
+      /** Absolute. Undefined: there is no cache. */
+      path: values.opusCache.path === "" ? undefined : resolve(context.cwd, values.opusCache.path),
+    },
     state: {
       ...values.state,
       /** Absolute. */

@@ -15,12 +15,14 @@ import type { Sockets } from "../network/sockets.ts";
 import { AudioWorker } from "./audio-worker.ts";
 import { CodecModules, packageSource } from "./decode/codec-modules.ts";
 import { FilterModules } from "./effects/filters/filter-modules.ts";
+import type { OpusCache } from "./opus-cache/opus-cache.ts";
 import type { PacerEnd } from "./pacer/pacer-end.ts";
 import { PacerLink } from "./pacer/pacer-link.ts";
 import { RemotePacer } from "./pacer/remote-pacer.ts";
 import { Codecs } from "./pipeline/codecs.ts";
 import { createGuard, createOpener } from "./probe/create-opener.ts";
 import { SharedStreams } from "./probe/shared-streams.ts";
+import type { TrackOpener } from "./probe/track-opener.ts";
 import { TimeSlicer } from "./quota/time-slicer.ts";
 import { TrackBudget } from "./quota/track-budget.ts";
 import { ThreadMemory } from "./quota/track-memory.ts";
@@ -104,7 +106,9 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
     channel,
     onContainer: (container) => codecs.warmUp(container),
   });
-  const streams = new SharedStreams({ clock, openTrack: (input, work) => opener.open(input, work) });
+  let openTrack: TrackOpener["open"] = (input, work) => opener.open(input, work);
+  if (settings.hasOpusCache) openTrack = throughCache(openTrack, { settings, channel, codecs });
+  const streams = new SharedStreams({ clock, openTrack });
   const pacer = new PacerLink(() => channel.send({ type: "pacerRequested" }));
   if (environment.ownPacer !== undefined) pacer.connect(environment.ownPacer);
   const worker = new AudioWorker({
@@ -151,5 +155,28 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
     attribute: (error) => boundary.attribute(error),
     loadEncoder: () => codecs.loadEncoder(),
     requestPacer: () => pacer.request(),
+  };
+}
+
+/** Asks the Opus cache for each track that is opened. */
+function throughCache(
+  openTrack: TrackOpener["open"],
+  parts: { readonly settings: WorkerSettings; readonly channel: EventChannel; readonly codecs: Codecs },
+): TrackOpener["open"] {
+  const { settings, channel, codecs } = parts;
+  const load = async (): Promise<OpusCache> => {
+    const { OpusCache } = await import("./opus-cache/opus-cache.ts");
+    return new OpusCache({
+      openTrack,
+      opus: settings.opus,
+      request: (request) => channel.requestOpusCache(request),
+      send: (event) => channel.send(event),
+      complexity: () => codecs.complexity,
+    });
+  };
+  let loading: Promise<OpusCache> | undefined;
+  return async (input, work) => {
+    loading ??= load();
+    return (await loading).open(input, work);
   };
 }

@@ -13,6 +13,7 @@ import { createTrackBudget } from "./track-budgets.ts";
 export const inputSettings: WorkerSettings = {
   network: { allow: ["127.0.0.0/8"] },
   localRoots: [],
+  hasOpusCache: false,
   players: { updateIntervalMs: 5_000, trackStuckThresholdMs: 10_000 },
   opus: { complexity: 10, encoder: "tonearm", bitrateBps: 128_000 },
   buffer: { readAheadMs: 10_000, readAheadBytesMax: 256 * 1024 },

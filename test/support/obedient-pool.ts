@@ -21,6 +21,7 @@ const ACTIVITY_CODES = { prepare: 3, read: 4 } as const;
 export const SETTINGS: WorkerSettings = {
   network: { allow: [] },
   localRoots: [],
+  hasOpusCache: false,
   players: { updateIntervalMs: 5000, trackStuckThresholdMs: 10_000 },
   opus: { complexity: 10, encoder: "libopus", bitrateBps: 128_000 },
   buffer: { readAheadMs: 10_000, readAheadBytesMax: 1_000_000 },

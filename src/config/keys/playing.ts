@@ -1,9 +1,15 @@
-// The keys of playback. Audio workers receive these values unchanged (bridge/worker-settings.ts).
+// The keys of playback. Audio workers receive these values unchanged (bridge/worker-settings.ts), but for the cache's.
 
-import { choiceKey, flagKey, integerKey, type ReadKey } from "./key.ts";
+import { choiceKey, flagKey, integerKey, type ReadKey, textKey } from "./key.ts";
 
 export function playingKeys(read: ReadKey) {
-  return { players: playerKeys(read), opus: opusKeys(read), buffer: bufferKeys(read), voice: voiceKeys(read) };
+  return {
+    players: playerKeys(read),
+    opus: opusKeys(read),
+    opusCache: opusCacheKeys(read),
+    buffer: bufferKeys(read),
+    voice: voiceKeys(read),
+  };
 }
 
 function playerKeys(read: ReadKey) {
@@ -63,6 +69,34 @@ function opusKeys(read: ReadKey) {
           defaultValue: 128,
           min: 16,
           max: 510,
+        }),
+      ),
+  };
+}
+
+function opusCacheKeys(read: ReadKey) {
+  return {
+    /** As it was written; "": no cache. */
+    path: read(
+      textKey("tonearm.opusCache.path", {
+        meaning:
+          "Folder that stores what songs were encoded to, for one node: the next time they cost no encoding. Unset: " +
+          "nothing is stored. Relative to the folder the node was started in.",
+        defaultValue: "",
+        defaultNote: "not set",
+        example: "/var/lib/tonearm/opus-cache",
+      }),
+    ).trim(),
+    bytesMax:
+      1024 *
+      1024 *
+      read(
+        integerKey("tonearm.opusCache.megabytesMax", {
+          meaning: "Limit of that folder. The songs that were not played for longest are removed. A minute takes 1 MB.",
+          unit: "megabytes",
+          defaultValue: 1024,
+          min: 64,
+          max: 1_048_576,
         }),
       ),
   };

@@ -7,7 +7,7 @@ import { VERSION } from "../../version.ts";
 
 /** The result holds the proxy's password as plain text: never log it. */
 export function toWorkerSettings(config: NodeConfig): WorkerSettings {
-  const { network, players, opus, buffer, voice, http } = config;
+  const { network, players, opus, opusCache, buffer, voice, http } = config;
   return {
     network,
     players,
@@ -16,6 +16,7 @@ export function toWorkerSettings(config: NodeConfig): WorkerSettings {
     voice,
     // A source that is off must not be reachable by an encoded track either.
     localRoots: config.sources.local ? config.local.roots : [],
+    hasOpusCache: opusCache.path !== undefined,
     http: { ...http, userAgent: `Tonearm/${VERSION}`, proxyUrl: http.proxyUrl?.reveal() },
     routing: routingOf(config.routePlanner),
   };

@@ -25,6 +25,23 @@ export interface StationTimes {
 }
 
 /**
+ * Stores the frames that a track is encoded to, if they turn out to be the whole track, unchanged. Called in the tick;
+ * none of it throws or waits.
+ */
+export interface FrameRecorder {
+  /** No frame was added, or all were rewound. */
+  readonly isEmpty: boolean;
+  /** The next 20 ms, as Opus; the bytes are copied. The first one begins with the track's first sample. */
+  add(frame: Uint8Array): void;
+  /** The last `frameCount` frames were not sent: those that replace them come next. */
+  rewind(frameCount: number): void;
+  /** It is not the whole track, or something was changed: nothing is stored. Later calls are without effect. */
+  giveUp(): void;
+  /** Every frame was added. The track is `lengthSamples` long; the rest of the last frame is padding. */
+  finish(lengthSamples: number): void;
+}
+
+/**
  * One call at a time: `next` and `seek` are not called while either is pending. `close` may be called at any time,
  * which makes them reject.
  */
@@ -34,6 +51,8 @@ export interface Demuxer {
   readonly stream: AudioStream;
   /** The station that it reads together with others. */
   readonly station?: StationTimes | undefined;
+  /** Takes what the packets are encoded to, when all of them are, from the first on. Set when the track is opened. */
+  recorder?: FrameRecorder | undefined;
   /** True when `seek` works: container knows times and the source is random access (or the target is buffered). */
   readonly isSeekable: boolean;
   /**

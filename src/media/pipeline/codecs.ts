@@ -87,6 +87,11 @@ export class Codecs implements CodecSupply {
     this.#encoders().catch(() => undefined);
   }
 
+  /** Of all encoders now. */
+  get complexity(): number {
+    return this.#settings.complexity;
+  }
+
   /** 0 (cheapest) to 10 (best), for all encoders from their next frame on. */
   setComplexity(complexity: number): void {
     this.#settings.complexity = complexity;

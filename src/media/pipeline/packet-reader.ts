@@ -4,7 +4,7 @@
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
-import type { Demuxer, StationTimes } from "../demux/demuxer.ts";
+import type { Demuxer, FrameRecorder, StationTimes } from "../demux/demuxer.ts";
 import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
 import { InputReplacedError, type TrackLink } from "../input/track-link.ts";
@@ -38,7 +38,9 @@ type OpenTrack = (
     readonly signal: AbortSignal;
     readonly budget: TrackBudget;
     readonly lengthMs: number | undefined;
-    /** See OpeningWork of probe/track-opener.ts. */
+    /** See OpeningWork of probe/track-opener.ts, all. */
+    readonly isUnchanged: boolean;
+    readonly isWhole: boolean;
     readonly link?: TrackLink | undefined;
     readonly onReplaced?: ((link: TrackLink) => void) | undefined;
   },
@@ -50,6 +52,8 @@ export interface PacketReaderOptions {
   readonly startMs: number;
   /** The track's length as reported to the client, for containers that do not declare it; undefined for streams. */
   readonly lengthMs: number | undefined;
+  /** It begins without filters and at full volume. Default false. */
+  readonly isUnchanged?: boolean | undefined;
   /** Called once at the start, and again when a seek does not get through to a stalled input. */
   readonly open: OpenTrack;
   /** The track's time and memory outside the tick; released as a whole by `close`. */
@@ -149,6 +153,11 @@ export class PacketReader {
   get readUntilMs(): number {
     if (this.#reachedMs !== Number.NEGATIVE_INFINITY) return this.#reachedMs;
     return this.#isAhead ? (this.#jump?.jump.toMs ?? this.#landedMs) : this.#landedMs;
+  }
+
+  /** See Demuxer; undefined once the packets are read from another one. */
+  get recorder(): FrameRecorder | undefined {
+    return this.#demuxer?.recorder;
   }
 
   /** See Demuxer. */
@@ -337,9 +346,10 @@ export class PacketReader {
   }
 
   #open(link: TrackLink | undefined, generation: number): Promise<Demuxer> {
-    const { input, budget, lengthMs, open } = this.#options;
+    const { input, budget, lengthMs, isUnchanged = false, open } = this.#options;
     const onReplaced = (other: TrackLink): void => this.#onReplaced(other, generation);
-    return open(input, { signal: this.#abort.signal, budget, lengthMs, link, onReplaced });
+    const isWhole = generation === 1 && this.#landedMs === 0;
+    return open(input, { signal: this.#abort.signal, budget, lengthMs, isUnchanged, isWhole, link, onReplaced });
   }
 
   /** One burst, in its own time slice: the pending seek, then packets until the queue is full. */
@@ -498,6 +508,7 @@ export class PacketReader {
     const demuxer = await replacement.take(positionMs);
     if (generation !== this.#generation) return demuxer?.close();
     if (demuxer === undefined) return;
+    this.#demuxer?.recorder?.giveUp();
     this.#demuxer?.close();
     this.#demuxer = demuxer;
     this.#joinMs = positionMs;

@@ -3,7 +3,8 @@
 // runs inside the tick: it never waits. Errors of decoder, filters or encoder end the track and nothing else. With
 // pictures: docs/internals/effects.md. Audio thread.
 
-import type { FilterSettings } from "../../filters/filter-settings.ts";
+import { VOLUME_DEFAULT } from "../../bridge/commands.ts";
+import { activeFilterNames, type FilterSettings, moduleFiltersIn } from "../../filters/filter-settings.ts";
 import { EffectChain } from "../effects/effect-chain.ts";
 import type { Fade } from "../effects/fade-curve.ts";
 import type { FilterDefinition } from "../effects/filters/filter-definition.ts";
@@ -22,7 +23,7 @@ import { type AudioFrame, Transcoder, type TranscoderOptions } from "./transcode
 import { TranscoderSupply } from "./transcoder-supply.ts";
 
 /** Options of one playback of a track. Times are track time in milliseconds. */
-export interface PipelineOptions extends Omit<PacketReaderOptions, "onProgress" | "onFailure"> {
+export interface PipelineOptions extends Omit<PacketReaderOptions, "isUnchanged" | "onProgress" | "onFailure"> {
   /** The end of the audible part; undefined, or not behind the start: the track's own end. */
   readonly endMs: number | undefined;
   readonly codecs: CodecSupply;
@@ -83,6 +84,7 @@ export class Pipeline {
     this.#endMs = options.endMs !== undefined && options.endMs > this.#positionMs ? options.endMs : undefined;
     this.#reader = new PacketReader({
       ...options,
+      isUnchanged: isUnchanged(options),
       tally: this.tally,
       onProgress: () => this.#options.onProgress(),
       onFailure: (error) => this.#fail(error),
@@ -378,7 +380,7 @@ export class Pipeline {
 
   /** Listeners received silence frames in between: the next encoded frame must not depend on the audio before them. */
   onSilenceSent(): void {
-    this.#transcoder?.encoder.makeNextIndependent();
+    this.#transcoder?.onSilenceSent();
   }
 
   /** Releases everything. May be called at any time, more than once; nothing is produced afterwards. */
@@ -386,9 +388,10 @@ export class Pipeline {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#sharing.stop();
+    // First, as what it has made may be stored.
+    this.#stopTranscoder();
     this.#reader.close();
     this.#transcoders.close();
-    this.#stopTranscoder();
     this.#chain.close();
   }
 
@@ -588,7 +591,9 @@ export class Pipeline {
   /** Puts skipped pre-roll back, so that the decoder is warm, and starts at the run's first sample. */
   #startTranscoderFresh(transcoder: Transcoder): void {
     this.#reader.queue.rewind();
-    transcoder.startAt(this.#alignedStartMs());
+    const startMs = this.#alignedStartMs();
+    transcoder.startAt(startMs);
+    if (startMs === 0 && this.#runNumber === 0) transcoder.recordTo(this.#reader.recorder);
   }
 
   /**
@@ -639,8 +644,15 @@ export class Pipeline {
   #fail(error: unknown): void {
     if (this.#hasFailed || this.#isClosed) return;
     this.#hasFailed = true;
+    this.#transcoder?.stopRecording();
     this.#sharing.leave();
     this.#options.onFailure(error);
     this.#options.onProgress();
   }
+}
+
+/** Nothing changes its audio as it begins. */
+function isUnchanged({ volume, filters }: Pick<PipelineOptions, "volume" | "filters">): boolean {
+  const isFiltered = activeFilterNames(filters).length > 0 || moduleFiltersIn(filters).length > 0;
+  return volume === VOLUME_DEFAULT && !isFiltered;
 }

@@ -3,6 +3,7 @@
 // where the packet it replaces would have landed, and a switch from or to passthrough is inaudible. Frames that were
 // made and not sent can be rewound, and are made again with the current settings. Audio thread.
 
+import type { FrameRecorder } from "../demux/demuxer.ts";
 import type { EffectChain, TrackSpan } from "../effects/effect-chain.ts";
 import type { FrameEncoder } from "../encode/frame-encoder.ts";
 import {
@@ -77,6 +78,8 @@ export class Transcoder {
   #isFinished = false;
   /** How many of the last frames begin with the same header as the packets they replace. */
   #matchingFrames = 0;
+  /** Takes the frames, as long as they are the whole track so far, unchanged. */
+  #recorder: FrameRecorder | undefined;
   /** The audio that would have followed without a jump: faded out over the first new samples. */
   #fade: { readonly left: Float32Array; readonly right: Float32Array } | undefined;
 
@@ -110,6 +113,23 @@ export class Transcoder {
     this.#prependSilence();
   }
 
+  /** To be called behind `startAt`, at the beginning of the track. */
+  recordTo(recorder: FrameRecorder | undefined): void {
+    this.#recorder = recorder;
+  }
+
+  /** The frames are not, or not only, the track as it is. */
+  stopRecording(): void {
+    this.#recorder?.giveUp();
+    this.#recorder = undefined;
+  }
+
+  /** Listeners received silence frames in between: the next frame must not depend on the audio before them. */
+  onSilenceSent(): void {
+    if (this.#recorder?.isEmpty === false) this.stopRecording();
+    this.encoder.makeNextIndependent();
+  }
+
   /** Starts behind packets that were passed through: `history` (oldest first) warms decoder and encoder up. */
   startAfter(history: readonly QueuedPacket[]): void {
     this.#isFirst = false;
@@ -137,6 +157,7 @@ export class Transcoder {
 
   /** Jumps: audio decoded from the next packet on is audible from `positionMs`. A short cross-fade hides the seam. */
   jumpTo(positionMs: number): void {
+    this.stopRecording();
     this.#matchingFrames = 0;
     this.#warmUpFrames = 0;
     this.#startFade();
@@ -164,6 +185,7 @@ export class Transcoder {
    */
   rewind(frameCount: number): void {
     const { chain, span } = this.#options;
+    this.#recorder?.rewind(frameCount);
     this.#matchingFrames = 0;
     this.#recentFrames.rewind(frameCount);
     this.encoder.rewind(frameCount);
@@ -195,7 +217,9 @@ export class Transcoder {
     if (!this.prime(supply) || !this.#renderFrame(supply)) return undefined;
     this.#matchingFrames = replaced === undefined ? 0 : this.#matchingFrames + 1;
     const head = replaced === undefined ? undefined : readFrameHead(replaced);
-    return this.encoder.encode(this.#left, this.#right, head);
+    const frame = this.encoder.encode(this.#left, this.#right, head);
+    if (this.#recorder !== undefined) this.#record(this.#recorder, frame);
+    return frame;
   }
 
   /** True when the next frame continues the audio before it: filters and encoder have processed that. */
@@ -219,6 +243,7 @@ export class Transcoder {
    * call. The first one of a track begins with silence as long as the delay of an encoder that is already running.
    */
   render(supply: PacketSupply): AudioFrame | undefined {
+    this.stopRecording();
     this.#matchingFrames = 0;
     const isThere = this.#primed === "yes" ? this.#renderFrame(supply) : this.#renderPriming(supply);
     this.#recentFrames.settle();
@@ -253,7 +278,19 @@ export class Transcoder {
   }
 
   close(): void {
+    const recorder = this.#recorder;
+    this.#recorder = undefined;
+    const { tally } = this.#options;
+    const isDamaged = tally === undefined || tally.undecodedCount > 0 || tally.gapMs > 0;
+    if (recorder !== undefined && this.isDrained && !isDamaged)
+      recorder.finish(Math.round(this.encodedUntilMs * SAMPLES_PER_MS));
+    else recorder?.giveUp();
     this.#decoder.close();
+  }
+
+  #record(recorder: FrameRecorder, frame: Uint8Array): void {
+    if (this.#options.chain.isNeutral) recorder.add(frame);
+    else this.stopRecording();
   }
 
   /**

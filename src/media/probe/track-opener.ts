@@ -57,6 +57,10 @@ export interface OpeningWork {
   readonly link?: TrackLink | undefined;
   /** As reported to the client, for the read-ahead of files that do not say it at their beginning. */
   readonly lengthMs?: number | undefined;
+  /** It begins without filters and at full volume: frames that were encoded before may be played instead. */
+  readonly isUnchanged?: boolean | undefined;
+  /** It is opened to be played from its first sample. */
+  readonly isWhole?: boolean | undefined;
   /** Ask the server without a range: what it sent as one made no sense. */
   readonly isBare?: boolean | undefined;
   /** The link now leads to other bytes: only the buffered bytes remain (HttpByteSourceOptions). */
@@ -67,6 +71,16 @@ export interface OpeningWork {
 export interface OpenedTrack {
   readonly demuxer: Demuxer;
   readonly isStation: boolean;
+  /** The file that the demuxer reads; undefined where it reads another kind of input. */
+  readonly file?: OpenedFile | undefined;
+}
+
+/** Where a file was found: the last input that a list led to, its address after redirects, and its bytes. */
+export interface OpenedFile {
+  readonly input: PlayableInput;
+  /** Undefined on the disk. */
+  readonly url: string | undefined;
+  readonly source: ByteSource;
 }
 
 /** Result of opening an input. */
@@ -78,6 +92,8 @@ interface OpenedMedia {
   readonly kind: "media";
   readonly demuxer: Demuxer;
   readonly opened: OpenedInput;
+  /** It is described by a playlist, which `opened` is. */
+  readonly isHls: boolean;
 }
 
 /** An input to be opened, its title in the list that named it, and how many lists led to it. */
@@ -100,8 +116,10 @@ export class TrackOpener {
   /** Opens an input up to its first packet. Rejects with a NodeError; the caller closes the demuxer. */
   async open(input: PlayableInput, work: OpeningWork): Promise<OpenedTrack> {
     const listed = [{ input, title: undefined, hop: 0 }];
-    const { demuxer, opened } = await this.#openFirst(listed, { ...work, isLengthNeeded: false });
-    return { demuxer, isStation: opened.source.isLive === true };
+    const { demuxer, opened, isHls, ...found } = await this.#openFirst(listed, { ...work, isLengthNeeded: false });
+    const { source, url } = opened;
+    const file = isHls ? undefined : { input: opened.plain ?? found.input, url, source };
+    return { demuxer, isStation: source.isLive === true, file };
   }
 
   /** Opens the first of these that can be opened, or of what lists among them lead to. */
@@ -205,7 +223,7 @@ export class TrackOpener {
               isProbe: isLengthNeeded,
             });
       this.#aimReadAhead(opened.source, demuxer.info.lengthMs ?? work.lengthMs);
-      return { kind: "media", demuxer, opened };
+      return { kind: "media", demuxer, opened, isHls: list !== undefined };
     } catch (error) {
       opened.source.close();
       const again = { ...work, link: opened.link };

@@ -209,6 +209,32 @@ test("an owner's flood of requests between threads refuses its own, and another 
   expect(refused.filter((code) => code === "worker-busy")).toHaveLength(2);
 });
 
+describe("an entry of the Opus cache", () => {
+  const request = { key: "a".repeat(64), reservedBytes: 1000 };
+
+  test("is asked for with the key, and the answer reaches the one that asked", async () => {
+    const { main, worker, commands, events } = connect();
+    const answers = [worker.requestOpusCache(request), worker.requestOpusCache({ ...request, reservedBytes: 0 })];
+    await nextIteration();
+    expect(events).toEqual([
+      { type: "opusCacheRequested", opusCacheId: 1, ...request },
+      { type: "opusCacheRequested", opusCacheId: 2, ...request, reservedBytes: 0 },
+    ]);
+    main.send({ type: "opusCache", opusCacheId: 2, answer: { kind: "none" } });
+    main.send({ type: "opusCache", opusCacheId: 1, answer: { kind: "write", path: "/cache/a.1.part" } });
+    expect(await Promise.all(answers)).toEqual([{ kind: "write", path: "/cache/a.1.part" }, { kind: "none" }]);
+    expect(commands).toEqual([]);
+  });
+
+  test("is waited for no longer than half a second, as the track plays without it", async () => {
+    const { worker, clock } = connect();
+    const answer = worker.requestOpusCache(request);
+    clock.advance(500);
+    await expect(answer).rejects.toMatchObject({ code: "worker-timeout" });
+    expect(clock.pendingCount).toBe(0);
+  });
+});
+
 describe("a link", () => {
   const WIRE = {
     code: "source-unavailable",

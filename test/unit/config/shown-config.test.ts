@@ -33,6 +33,7 @@ const SHOWN_TEXTS = [
   "tonearm.cluster.tls.certificate",
   "tonearm.keys.file",
   "tonearm.local.roots",
+  "tonearm.opusCache.path",
   "tonearm.pluginDataPath",
   "tonearm.routePlanner.sources",
   "tonearm.state.path",

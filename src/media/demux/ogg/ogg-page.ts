@@ -5,7 +5,8 @@
 import type { ByteCursor } from "../byte-cursor.ts";
 import type { DemuxWork } from "../demux-work.ts";
 
-const PAGE_HEADER_BYTES = 27;
+/** Without the segment sizes. */
+export const PAGE_HEADER_BYTES = 27;
 /** A page is at most this long. */
 export const PAGE_BYTES_MAX = 65_307;
 const CAPTURE = [0x4f, 0x67, 0x67, 0x53];
@@ -62,7 +63,7 @@ export class PageReader {
     for (let at = PAGE_HEADER_BYTES; at < headerBytes; at++) totalBytes += cursor.u8(at);
     if (!cursor.has(totalBytes)) return "wait";
     const bytes = cursor.view(totalBytes);
-    if (checksum(bytes) !== cursor.u32le(22)) {
+    if (pageChecksum(bytes) !== cursor.u32le(22)) {
       this.#wastedBytes += totalBytes;
       return this.#skipJunk();
     }
@@ -123,7 +124,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** The page's CRC-32, its own field counted as zero. */
-function checksum(bytes: Uint8Array): number {
+export function pageChecksum(bytes: Uint8Array): number {
   let crc = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = at >= 22 && at < 26 ? 0 : bytes[at]!;
