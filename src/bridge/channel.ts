@@ -6,7 +6,7 @@
 import type { MessagePort } from "node:worker_threads";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { AnswerCommand, WorkerCommand } from "./commands.ts";
+import type { AnswerCommand, OpusCacheCommand, WorkerCommand } from "./commands.ts";
 import type { WorkerEvent } from "./events.ts";
 import type { OpusCacheAnswer, OpusCacheRequest } from "./opus-cache.ts";
 import { PendingRequests } from "./pending-requests.ts";
@@ -178,9 +178,16 @@ export class EventChannel<Command extends { readonly type: string } = PlainComma
 
   #onAnswer(command: AnswerCommand): void {
     if (command.type === "route" || command.type === "routeError") this.#routeRequests.settle(command);
-    else if (command.type === "opusCache") this.#opusCacheRequests.resolve(command.opusCacheId, command.answer);
+    else if (command.type === "opusCache") this.#onOpusCache(command);
     else if (command.type === "link") this.#linkRequests.resolve(command.linkId, command.link);
     else this.#linkRequests.reject(command.linkId, new RemoteError(command.error));
+  }
+
+  /** What a track that no longer waits may write is given back at once. */
+  #onOpusCache({ opusCacheId, answer }: OpusCacheCommand): void {
+    const isAwaited = this.#opusCacheRequests.resolve(opusCacheId, answer);
+    if (isAwaited || answer.kind !== "write") return;
+    this.send({ type: "opusCacheWritten", path: answer.path, sizeBytes: undefined });
   }
 
   /** A log line must never take the worker down: fields that cannot be copied are sent as text. */

@@ -106,9 +106,11 @@ export class PendingRequests<Replies> {
     });
   }
 
-  /** Settles a request with its reply. Without effect for one that is not pending any more. */
-  resolve(id: number, value: Replies[keyof Replies]): void {
-    this.#take(id)?.resolve(value);
+  /** Settles a request with its reply. False, and without effect, for one that is not pending any more. */
+  resolve(id: number, value: Replies[keyof Replies]): boolean {
+    const request = this.#take(id);
+    request?.resolve(value);
+    return request !== undefined;
   }
 
   /** Settles a request with an error. Without effect for one that is not pending any more. */

@@ -227,11 +227,15 @@ describe("an entry of the Opus cache", () => {
   });
 
   test("is waited for no longer than half a second, as the track plays without it", async () => {
-    const { worker, clock } = connect();
+    const { main, worker, clock, events } = connect();
     const answer = worker.requestOpusCache(request);
     clock.advance(500);
     await expect(answer).rejects.toMatchObject({ code: "worker-timeout" });
     expect(clock.pendingCount).toBe(0);
+    await nextIteration();
+    main.send({ type: "opusCache", opusCacheId: 1, answer: { kind: "write", path: "/cache/a.1.part" } });
+    await nextIteration();
+    expect(events.slice(1)).toEqual([{ type: "opusCacheWritten", path: "/cache/a.1.part" }]);
   });
 });
 
