@@ -17,9 +17,9 @@ const FIRST_AUDIO_MS_MAX = 60_000;
 const NPM_TIMES_MAX = 3;
 const TONE_HZ = 440;
 const RATE_HZ = 48_000;
-/** Limit of the tarball: 1.2 MB and 5.2 MB unpacked in 130 files, at the time of writing. */
+/** Limit of the tarball: 1.8 MB and 7.0 MB unpacked in 161 files, at the time of writing. */
 const PACKED_BYTES_MAX = 2_000_000;
-const UNPACKED_BYTES_MAX = 7_000_000;
+const UNPACKED_BYTES_MAX = 7_500_000;
 
 interface Manifest {
   readonly version: string;
