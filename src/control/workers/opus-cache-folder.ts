@@ -2,7 +2,7 @@
 // stays within its bound. Only files whose names it gives are its own; others are neither counted nor touched. Audio
 // workers read and write the entries (media/opus-cache/). In full: docs/internals/opus-cache.md. Main thread.
 
-import { chmod, mkdir, readdir, rename, stat, unlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OpusCacheAnswer, OpusCacheEvent, OpusCacheKey, OpusCacheRequest } from "../../bridge/opus-cache.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -119,7 +119,7 @@ export class OpusCacheFolder {
     const { path } = this.#options;
     const file = join(path, `${"0".repeat(64)}.0.part`);
     await writeFile(file, "x", { mode: 0o600 });
-    await unlink(file);
+    await rm(file);
   }
 
   async #readEntries(): Promise<void> {
@@ -128,7 +128,7 @@ export class OpusCacheFolder {
     const isOwn = names.every((name) => ENTRY_NAME.test(name) || PART_NAME.test(name));
     // Other users are not to see what is played. Some file systems have no modes.
     if (isOwn && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o700).catch(() => undefined);
-    for (const name of names) if (PART_NAME.test(name)) await removeFile(join(path, name));
+    for (const name of names) if (PART_NAME.test(name)) await rm(join(path, name), { force: true });
     const keys = names.flatMap((name) => ENTRY_NAME.exec(name)?.[1] ?? []);
     const found: { readonly key: string; readonly size: number; readonly mtimeMs: number }[] = [];
     for (let first = 0; first < keys.length; first += STATS_MAX) {
@@ -144,7 +144,7 @@ export class OpusCacheFolder {
 
   #reserve(path: string, { key, reservedBytes: bytes }: OpusCacheRequest, gone: AbortSignal): void {
     const drop = (): void => {
-      if (this.#release(path) !== undefined) this.#change(() => removeFile(path));
+      if (this.#release(path) !== undefined) this.#change(() => rm(path, { force: true }));
     };
     const timer: Timer = this.#options.clock.after(WRITE_MS_MAX, drop);
     const stopListening = onAbort(gone, drop);
@@ -174,7 +174,7 @@ export class OpusCacheFolder {
     writing.release();
     this.#change(async () => {
       try {
-        if (sizeBytes === undefined || sizeBytes > bytes) await removeFile(path);
+        if (sizeBytes === undefined || sizeBytes > bytes) await rm(path, { force: true });
         else await this.#store(key, { path, sizeBytes });
       } finally {
         this.#release(path);
@@ -191,7 +191,7 @@ export class OpusCacheFolder {
       await rename(path, this.#pathOf(key));
       this.#add(key, sizeBytes);
     } catch (error) {
-      await removeFile(path);
+      await rm(path, { force: true });
       throw error;
     }
   }
@@ -199,7 +199,7 @@ export class OpusCacheFolder {
   #removeDamaged(key: OpusCacheKey, reason: string): void {
     // Where it was evicted in the meantime, nothing was damaged.
     if (!this.#forget(key)) return;
-    this.#change(() => removeFile(this.#pathOf(key)));
+    this.#change(() => rm(this.#pathOf(key), { force: true }));
     this.#options.logger.warn("Opus cache entry removed: it is damaged, and its track is transcoded again", {
       file: this.#pathOf(key),
       reason,
@@ -217,7 +217,7 @@ export class OpusCacheFolder {
     for (const key of this.#entries.keys()) {
       if (this.#entryBytes + sizeBytes <= this.#entryBytesMax) return;
       this.#forget(key);
-      await removeFile(this.#pathOf(key));
+      await rm(this.#pathOf(key), { force: true });
     }
   }
 
@@ -239,14 +239,5 @@ export class OpusCacheFolder {
     if (clock.now() - this.#warnedAtMs < WARNING_INTERVAL_MS) return;
     this.#warnedAtMs = clock.now();
     logger.warn("Opus cache entry was not stored: the disk refuses it", { path, reason });
-  }
-}
-
-/** Without effect where there is none. */
-async function removeFile(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
 }
