@@ -28,17 +28,18 @@ export const firstPacket: Workload = {
   players: 20,
   isSteady: false,
   async prepare({ crowd, players, seconds }) {
-    const track = { encoded: await crowd.load(SONG) };
     const guildIds = crowd.newGuilds(players);
-    await crowd.inGroups(guildIds, async (guildId) =>
-      crowd.update(guildId, { voice: await crowd.issueVoice(guildId) }),
-    );
+    const tracks = new Map<string, object>();
+    await crowd.inGroups(guildIds, async (guildId) => {
+      tracks.set(guildId, { encoded: await crowd.load(`${SONG}?${guildId}`) });
+      await crowd.update(guildId, { voice: await crowd.issueVoice(guildId) });
+    });
     await sleep(VOICE_SETTLE_MS);
     return () =>
       fillingWindow(seconds, () =>
         measureFirstAudio(crowd, guildIds, players * SINGLE_START_MS, async (guildId, begin) => {
           begin();
-          await crowd.update(guildId, { track });
+          await crowd.update(guildId, { track: tracks.get(guildId) });
         }),
       );
   },
@@ -64,18 +65,19 @@ export const coldStarts: Workload = {
 };
 
 async function prepareStarts({ crowd, players, seconds }: WorkloadScene, bystanders: number) {
-  const track = { encoded: await crowd.load(SONG) };
   if (bystanders > 0) await crowd.play(SONG, bystanders);
   const guildIds = crowd.newGuilds(players);
-  const voices = new Map<string, object>();
+  const updates = new Map<string, object>();
   await crowd.inGroups(guildIds, async (guildId) => {
-    voices.set(guildId, await crowd.issueVoice(guildId));
+    // A different track in each, as equal ones that start together are read once.
+    const track = { encoded: await crowd.load(`${SONG}?${guildId}`) };
+    updates.set(guildId, { voice: await crowd.issueVoice(guildId), track });
   });
   return () =>
     fillingWindow(seconds, () =>
       measureFirstAudio(crowd, guildIds, SECOND_MS, async (guildId, begin) => {
         begin();
-        await crowd.update(guildId, { voice: voices.get(guildId), track });
+        await crowd.update(guildId, updates.get(guildId) ?? {});
       }),
     );
 }

@@ -39,9 +39,9 @@ export class TrackBudget {
   readonly clock: Clock;
   readonly memory: ByteBudget;
   readonly owner: Owner;
-  readonly upstream = new Upstream();
+  readonly upstream: Upstream;
   /** Cookies of the sites that it is loaded from: not of its budget, but just as long-lived. */
-  readonly cookies = new CookieJar();
+  readonly cookies: CookieJar;
   readonly #options: TrackBudgetOptions;
   #isWorking = false;
   /** When the time slice began, and when work was last resumed within it. */
@@ -51,11 +51,22 @@ export class TrackBudget {
   #steps = 0;
   #usedMs = 0;
 
-  constructor(options: TrackBudgetOptions) {
+  /** `like`: a budget of the same player, whose upstream and cookies are also this one's. */
+  constructor(options: TrackBudgetOptions, like?: Pick<TrackBudget, "upstream" | "cookies">) {
+    this.upstream = like?.upstream ?? new Upstream();
+    this.cookies = like?.cookies ?? new CookieJar();
     this.#options = options;
     this.clock = options.clock;
     this.memory = options.memory;
     this.owner = options.owner;
+  }
+
+  /**
+   * For what the player reads for others as well, who may be there longer: with time and memory of its own, under the
+   * same limits and the same name.
+   */
+  forShared(): TrackBudget {
+    return new TrackBudget({ ...this.#options, memory: this.memory.sibling() }, this);
   }
 
   /**

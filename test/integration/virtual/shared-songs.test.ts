@@ -1,5 +1,6 @@
 // Guilds that play one song, or one station, with the same settings: a worker transcodes it once for all of them, which
-// no listener can tell, not even when one of them changes its settings, pauses or stops. In virtual time.
+// no listener can tell, not even when one of them changes its settings, pauses or stops. It is also fetched once. In
+// virtual time.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findClicks, findGaps } from "../../../lab/listen/faults.ts";
@@ -97,6 +98,48 @@ describe("guilds that play one song", () => {
         expect(firstChanged).toBeGreaterThanOrEqual(heard[index]!);
         expect(firstChanged - heard[index]!).toBeLessThanOrEqual(CHANGE_PACKETS_MAX);
       }
+    }),
+  );
+});
+
+describe("the bytes of one song in several guilds", () => {
+  test.each([
+    ["song.webm", {}, 5000],
+    ["song.webm", { volume: 50 }, 5000],
+    ["song.mp3", {}, 2500],
+    ["song.m4a", { volume: 50 }, 2500],
+  ] as const)(
+    "they are fetched once, and the others hear all of it when one stops, one seeks and one pauses: %s %j",
+    narrated(async (file, player, lengthMs) => {
+      const { media } = virtual.env;
+      const name = `/${file}?${Object.keys(player).length}`;
+      const requestCount = (path: string) => media.requests.filter((request) => request.path === path).length;
+      await listener.load(`${media.url}${name}-loaded`);
+      const loading = requestCount(`${name}-loaded`);
+      const alone = await listener.openGuild();
+      await listener.start(alone, `${media.url}${name}-alone`, player);
+      await listener.untilEnd(alone);
+      const playing = requestCount(`${name}-alone`) - loading;
+      const guildIds: string[] = [];
+      for (let index = 0; index < 5; index++) {
+        const guildId = await listener.openGuild(index % 2 === 0 ? 0 : 1);
+        await listener.start(guildId, `${media.url}${name}-together`, player);
+        guildIds.push(guildId);
+      }
+      expect(playing).toBeGreaterThan(0);
+      expect(requestCount(`${name}-together`)).toBe(guildIds.length * loading + playing);
+      const [first = "", seeking = "", paused = "", ...same] = guildIds;
+      await Promise.all(guildIds.map((guildId) => listener.untilReceived(guildId, 50)));
+      await listener.leave(first);
+      await listener.bot.update(seeking, { position: lengthMs / 2 });
+      await listener.bot.update(paused, { paused: true });
+      await listener.untilSilence(paused);
+      await listener.bot.update(paused, { paused: false });
+      await Promise.all([seeking, paused, ...same].map((guildId) => listener.untilEnd(guildId)));
+      for (const guildId of [paused, ...same]) await expectSong(guildId, lengthMs);
+      for (const guildId of same) expect(await faultsOf(guildId)).toEqual({ clicks: [], gaps: [] });
+      // The one that seeks reads alone from there.
+      expect(requestCount(`${name}-together`)).toBeGreaterThan(guildIds.length * loading + playing);
     }),
   );
 });
