@@ -174,12 +174,16 @@ export class NodeAudio {
   }
 
   #createBudget(): TrackBudget {
-    const memory = createTrackMemory(
-      "the track",
-      new ByteBudget({ owner: "the worker", limitBytes: MEMORY_BYTES_MAX }),
-    );
-    const [slicer, heartbeat] = [this.#slicer, this.#heartbeat];
-    return new TrackBudget({ clock: patientClock, slicer, memory, heartbeat, taskId: 1, owner: [], activity: "read" });
+    return new TrackBudget({
+      clock: patientClock,
+      slicer: this.#slicer,
+      createMemory: () =>
+        createTrackMemory("the track", new ByteBudget({ owner: "the worker", limitBytes: MEMORY_BYTES_MAX })),
+      heartbeat: this.#heartbeat,
+      taskId: 1,
+      owner: [],
+      activity: "read",
+    });
   }
 }
 

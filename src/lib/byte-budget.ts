@@ -39,11 +39,6 @@ export class ByteBudget {
     this.#options = options;
   }
 
-  /** A budget of its own under the same limit, parent and reserve. */
-  sibling(): ByteBudget {
-    return new ByteBudget(this.#options);
-  }
-
   /** Bytes reserved here and by all children, and not yet released. */
   get usedBytes(): number {
     return this.#usedBytes;

@@ -77,12 +77,11 @@ export function startAudio(environment: AudioEnvironment): StartedAudio {
   const slicer = new TimeSlicer({ clock });
   const memory = new ThreadMemory("the audio worker", WORKER_MEMORY_BYTES_MAX);
   const createBudget = (playerId: number, owner: Owner): TrackBudget => {
-    const ofTrack = memory.createTrackMemory("the track", owner);
     const ownClock = boundary.clockOf(playerId, clock);
     return new TrackBudget({
       clock: ownClock,
       slicer,
-      memory: ofTrack,
+      createMemory: () => memory.createTrackMemory("the track", owner),
       heartbeat,
       taskId: playerId,
       owner,

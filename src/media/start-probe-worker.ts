@@ -61,13 +61,12 @@ export function startProbeWorker({
     opener: createOpener({ settings, guard, createConnector, clock, logger, channel }),
     tasks,
     createBudget: (taskId, owner) => {
-      const ofProbe = memory.createTrackMemory("the probe", owner);
       // The names are tracked separately here, and more exactly.
       const ownHeartbeat = new Heartbeat(Heartbeat.allocate());
       return new TrackBudget({
         clock,
         slicer,
-        memory: ofProbe,
+        createMemory: () => memory.createTrackMemory("the probe", owner),
         heartbeat: ownHeartbeat,
         taskId,
         owner,

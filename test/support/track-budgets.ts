@@ -22,7 +22,8 @@ export function createTrackBudget(traits: TrackBudgetTraits = {}): TrackBudget {
   return new TrackBudget({
     clock: traits.clock ?? systemClock,
     slicer: traits.slicer ?? new TimeSlicer(),
-    memory: new ByteBudget({ owner: "the track", limitBytes: traits.memoryBytes ?? Number.MAX_SAFE_INTEGER }),
+    createMemory: () =>
+      new ByteBudget({ owner: "the track", limitBytes: traits.memoryBytes ?? Number.MAX_SAFE_INTEGER }),
     heartbeat: traits.heartbeat ?? new Heartbeat(Heartbeat.allocate()),
     taskId: traits.taskId ?? 1,
     owner: traits.owner ?? ["address test"],

@@ -72,7 +72,7 @@ class FuzzRun {
   readonly #budget = new TrackBudget({
     clock: systemClock,
     slicer: new TimeSlicer(),
-    memory: new ByteBudget({ owner: "the track", limitBytes: MEMORY_BYTES_MAX }),
+    createMemory: () => new ByteBudget({ owner: "the track", limitBytes: MEMORY_BYTES_MAX }),
     heartbeat: new Heartbeat(Heartbeat.allocate()),
     taskId: 1,
     owner: [],

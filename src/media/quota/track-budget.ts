@@ -19,8 +19,8 @@ interface TrackBudgetOptions {
   /** Timers made with it are the track's own. */
   readonly clock: Clock;
   readonly slicer: TimeSlicer;
-  /** The track's memory: tables, read-ahead, decoders. Released as a whole when the track is over. */
-  readonly memory: ByteBudget;
+  /** Makes the track's memory: tables, read-ahead, decoders. Released as a whole when the track is over. */
+  readonly createMemory: () => ByteBudget;
   readonly heartbeat: Heartbeat;
   /** The player or probe that the thread's current task names. */
   readonly taskId: number;
@@ -57,16 +57,16 @@ export class TrackBudget {
     this.cookies = like?.cookies ?? new CookieJar();
     this.#options = options;
     this.clock = options.clock;
-    this.memory = options.memory;
+    this.memory = options.createMemory();
     this.owner = options.owner;
   }
 
   /**
-   * For what the player reads for others as well, who may be there longer: with time and memory of its own, under the
-   * same limits and the same name.
+   * For what the player reads for others as well, who may be there longer: with separate time and memory, under the same
+   * limits and the same name.
    */
   forShared(): TrackBudget {
-    return new TrackBudget({ ...this.#options, memory: this.memory.sibling() }, this);
+    return new TrackBudget(this.#options, this);
   }
 
   /**

@@ -105,7 +105,7 @@ describe("a file that several players begin within five seconds of each other", 
     expect(worker.opened.map(({ isClosed }) => isClosed)).toEqual([true, false]);
   });
 
-  it("the one connection and its memory end with the last player, whoever opened it", async () => {
+  it("the one connection and its memory end with the last player, not with the one that opened it", async () => {
     const worker = new Worker();
     const [budget, other] = [createTrackBudget(), createTrackBudget()];
     const [first, second] = [await worker.play(budget), await worker.play(other)];
