@@ -149,7 +149,8 @@ export class SharedStream {
   handOver(branch: Branch, { isJumping = false } = {}): Demuxer | undefined {
     if (!branch.isHost || !this.#branches.has(branch) || this.#branches.size > 1) return undefined;
     if (this.#pulling !== undefined || this.#end?.error !== undefined) return undefined;
-    if (!isJumping && (branch.number < this.last || this.canJoin)) return undefined;
+    const isThrough = this.#end === undefined && branch.number === this.last && !this.canJoin;
+    if (!isJumping && !isThrough) return undefined;
     this.#isHandedOver = true;
     this.#packets = [];
     this.#options.onOver();

@@ -150,6 +150,19 @@ describe("a file that several players begin within five seconds of each other", 
     expect(worker.opened.map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 
+  it("nothing is read behind the end, which a seek goes back from", async () => {
+    const worker = new Worker();
+    const [first, second] = [await worker.play(), await worker.play()];
+    worker.opened[0]!.failAt(3001, new Error("read behind the end"));
+    expect(await read(first, 3001)).toHaveLength(3000);
+    second.close();
+    worker.clock.advance(5_000);
+    expect(await first.next()).toBeUndefined();
+    await first.seek(59_000);
+    expect(numbersOf(await read(first, 10))).toEqual(range((59_000 - 80) / PACKET_MS, 10));
+    expect(worker.opened).toHaveLength(1);
+  });
+
   it("a seek of the only player needs no second opening", async () => {
     const worker = new Worker();
     const only = await worker.play();
