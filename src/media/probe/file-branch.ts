@@ -142,6 +142,8 @@ export class FileBranch implements Demuxer {
       demuxer.close();
       throw error;
     }
+    // What follows is read from elsewhere.
+    this.recorder?.giveUp();
     this.#direct = demuxer;
     this.#isAlone = true;
     this.#shared.leave(this);

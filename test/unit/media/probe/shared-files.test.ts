@@ -187,6 +187,30 @@ describe("a file that several players begin within five seconds of each other", 
     expect(numbersOf(await read(first, 500))).toEqual(range(1000, 500));
   });
 
+  it("nothing is recorded of a track that was not read from one file", async () => {
+    const worker = new Worker();
+    const [first, second] = [await worker.play(), await worker.play()];
+    let isGivenUp = false;
+    const file: Demuxer = worker.opened[0]!;
+    file.recorder = {
+      isEmpty: true,
+      add: () => undefined,
+      rewind: () => undefined,
+      finish: () => undefined,
+      giveUp: () => {
+        isGivenUp = true;
+      },
+    };
+    expect([first.recorder, second.recorder]).toEqual([file.recorder, undefined]);
+    // It plays faster, as with a filter.
+    await read(second, 1000);
+    expect(isGivenUp).toBe(false);
+    worker.clock.advance(20_000);
+    await read(second, 1000);
+    await read(first, 10);
+    expect([first.recorder, isGivenUp]).toEqual([undefined, true]);
+  });
+
   it("an error ends the player that opened it; the others open the file themselves and go on", async () => {
     const worker = new Worker();
     const [first, second] = [await worker.play(), await worker.play()];
