@@ -15,8 +15,9 @@ const BEHIND_MS_MAX = 10_000;
 const KEPT_BYTES_MAX = 1024 * 1024;
 /** Nobody joins a station that has sent nothing for so long: it is opened again instead. */
 const SILENT_MS_MAX = 3_000;
-/** Packets that are read in a row while there are any. */
+/** Packets that are read in a row while there are any, and about how many bytes. */
 const PULL_PACKETS_MAX = 32;
+const PULL_BYTES_MAX = 128 * 1024;
 
 /** One player's place in it. */
 interface Branch {
@@ -176,9 +177,11 @@ export class SharedStream {
       let packet = await this.#demuxer.next();
       if (packet === undefined) this.#stop(undefined);
       this.#receivedAtMs = clock.now();
+      let sizeBytes = 0;
       for (let count = 1; packet !== undefined; count++) {
         this.#add(packet);
-        const isEnough = count === PULL_PACKETS_MAX || budget.isSpent;
+        sizeBytes += packet.data.length;
+        const isEnough = count === PULL_PACKETS_MAX || sizeBytes >= PULL_BYTES_MAX || budget.isSpent;
         packet = isEnough ? undefined : this.#demuxer.nextNow?.();
       }
     } catch (error) {
@@ -208,9 +211,12 @@ export class SharedStream {
   #dropOld(): void {
     const newestMs = this.#packets.at(-1)?.packet.timestampMs ?? 0;
     const keptMs = this.#keptForJoiningMs;
-    const needed = Math.min(...Array.from(this.#branches, ({ number }) => number));
+    const numbers = Array.from(this.#branches, ({ number }) => number);
+    const [needed, unread] = [Math.min(...numbers), Math.max(...numbers)];
     let count = 0;
     for (const { packet } of this.#packets) {
+      // Nobody is behind who has read all that there was, however large the new packets are.
+      if (this.#first + count >= unread) break;
       const ageMs = newestMs - packet.timestampMs;
       const isNeeded = ageMs <= keptMs || this.#first + count >= needed;
       if (isNeeded && ageMs <= BEHIND_MS_MAX && this.#keptBytes <= KEPT_BYTES_MAX) break;

@@ -24,11 +24,10 @@ class Worker {
   readonly streams: SharedStreams;
   whenOpen: Promise<void> = Promise.resolve();
 
-  constructor({ isSeekable = true } = {}) {
+  constructor({ isSeekable = true, packets = numberedPackets(3000) } = {}) {
     this.streams = new SharedStreams({
       clock: this.clock,
       openTrack: async (_input, work) => {
-        const packets = numberedPackets(3000);
         // As each opening describes the stream once more.
         const demuxer = new ScriptedDemuxer({ stream: { ...NUMBERED_STREAM }, packets, isSeekable });
         this.opened.push(demuxer);
@@ -185,6 +184,18 @@ describe("a file that several players begin within five seconds of each other", 
     expect(paused.stream).toBe(stream);
     expect(worker.opened).toHaveLength(2);
     expect(numbersOf(await read(first, 500))).toEqual(range(1000, 500));
+  });
+
+  it("packets of any size are read by a player that is not behind, from one opening", async () => {
+    const packets = numberedPackets(20).map((packet) => {
+      const data = new Uint8Array(1_200_000);
+      data.set(packet.data);
+      return { ...packet, data };
+    });
+    const worker = new Worker({ packets });
+    const only = await worker.play();
+    expect(numbersOf(await read(only, 21))).toEqual(range(0, 20));
+    expect(worker.opened).toHaveLength(1);
   });
 
   it("nothing is recorded of a track that was not read from one file", async () => {
