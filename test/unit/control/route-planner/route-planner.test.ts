@@ -287,11 +287,14 @@ describe("a block of any size", () => {
 
   test("a block of any size costs the same memory", () => {
     const [ofSmall, ofHuge] = [small, huge].map((settings) => {
-      createPlanner(settings);
-      const beforeBytes = heapBytes();
-      const planners = Array.from({ length: 500 }, () => createPlanner(settings).planner);
-      for (const planner of planners) ask(planner, [4, 6]);
-      return (heapBytes() - beforeBytes) / planners.length;
+      const sizes = Array.from({ length: 5 }, () => {
+        const beforeBytes = heapBytes();
+        const planners = Array.from({ length: 500 }, () => createPlanner(settings).planner);
+        for (const planner of planners) ask(planner, [4, 6]);
+        return (heapBytes() - beforeBytes) / planners.length;
+      });
+      // Something else may be freed meanwhile, but not in most of them.
+      return sizes.sort((a, b) => a - b)[2];
     }) as [number, number]; // one for each
     console.log(`a planner of a /29 takes ${Math.round(ofSmall)} bytes, one of a /32 of IPv6 ${Math.round(ofHuge)}`);
     expect(ofHuge).toBeLessThan(3 * ofSmall + 1000);
