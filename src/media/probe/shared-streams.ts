@@ -25,7 +25,7 @@ interface Sharing {
 /** One per worker; opens all tracks that it plays. */
 export class SharedStreams {
   readonly #options: SharedStreamsOptions;
-  /** By owner and input. A promise: it is being opened; undefined: it failed, or is neither. */
+  /** By owner, input and, for files, settings. A promise: it is being opened; undefined: it failed, or is neither. */
   readonly #streams = new Map<string, Promise<SharedStream | undefined>>();
   #openedCount = 0;
 
@@ -48,7 +48,7 @@ export class SharedStreams {
     // A file on the disk is read from the system's cache.
     const isShareable = input.kind !== "local" && (!isFile || (isWhole === true && link === undefined));
     if (!isShareable) return (await this.#options.openTrack(input, work)).demuxer;
-    const key = JSON.stringify([budget.owner, input, lengthMs, isUnchanged === true]);
+    const key = JSON.stringify([budget.owner, input, lengthMs, isFile && isUnchanged === true]);
     return this.#joinOrOpen(input, work, { key, isFile });
   }
 

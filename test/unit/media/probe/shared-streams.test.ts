@@ -90,6 +90,16 @@ describe("a station that several players listen to", () => {
     expect(second.station).toEqual({ id: first.station?.id, offsetMs: -from * PACKET_MS });
   });
 
+  it("players with and without other settings listen to one connection", async () => {
+    const worker = new Worker();
+    for (const isUnchanged of [true, false]) {
+      const signal = new AbortController().signal;
+      const work = { budget: createTrackBudget(), signal, lengthMs: undefined, isUnchanged };
+      expect(numbersOf(await read(await worker.streams.open(STATION, work), 50))).toEqual(range(0, 50));
+    }
+    expect(worker.opened).toHaveLength(1);
+  });
+
   it("no packet is lost where many are there at once", async () => {
     const worker = new Worker({ Scripted: BurstDemuxer });
     const [first, second] = [await worker.listen(), await worker.listen()];
