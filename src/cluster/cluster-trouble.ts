@@ -3,6 +3,7 @@
 
 import { isIP } from "node:net";
 import { NodeError } from "../errors.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { redactText } from "../lib/redact-text.ts";
 import { API_ERRORS, ApiRefusal } from "./jetstream-api.ts";
 import type { NatsModule } from "./live-nats.ts";
@@ -125,7 +126,7 @@ function codeOf(error: unknown): string {
 }
 
 function detailOf(error: unknown): string {
-  return shown(error instanceof Error ? error.message : String(error));
+  return shown(messageOf(error));
 }
 
 function shown(text: string): string {

@@ -4,6 +4,7 @@
 import type { LeaseEnd } from "../bridge/lease-end.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { pause } from "../lib/pause.ts";
 import type { AwayProof } from "./away-proof.ts";
 import type { Bucket, BucketChange, BucketEntry, BucketGuard } from "./bucket.ts";
@@ -204,7 +205,7 @@ export class Lease {
       this.#failure = undefined;
       return revisions;
     } catch (error) {
-      this.#failure = error instanceof Error ? error.message : String(error);
+      this.#failure = messageOf(error);
       const code = error instanceof NodeError ? error.code : undefined;
       if (code === "cluster-fenced") this.#end("declared-dead");
       if (code === "cluster-conflict") await this.#findOut();

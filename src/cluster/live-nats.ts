@@ -3,6 +3,7 @@
 
 import type { Msg, MsgHdrs, NatsConnection } from "@nats-io/transport-node";
 import { NodeError } from "../errors.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { unlessAborted } from "../lib/unless-aborted.ts";
 
 /** The client library, which is loaded only in a cluster. */
@@ -50,6 +51,6 @@ export async function ask(
 
 export function awayError(cause: unknown): NodeError {
   if (cause instanceof NodeError) return cause;
-  const detail = cause instanceof Error ? cause.message : String(cause);
+  const detail = messageOf(cause);
   return new NodeError("cluster-away", `no answer from NATS: ${detail}`, { cause });
 }

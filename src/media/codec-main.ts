@@ -5,6 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { parentPort } from "node:worker_threads";
 import { compileWarmOpusEncoder } from "@tonearm/opus-encoder";
 import type { CodecAnswer, CodecName, CodecRequest, LoadedCodec } from "../bridge/codec-request.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { readWasmCodec } from "../lib/read-wasm-codec.ts";
 
 // Modules are compiled as a whole here. Otherwise each function is compiled when it is first called, on the audio
@@ -21,7 +22,7 @@ async function answer({ requestId, codec }: CodecRequest): Promise<CodecAnswer> 
   try {
     return { requestId, loaded: await load(codec) };
   } catch (error) {
-    return { requestId, failure: error instanceof Error ? error.message : String(error) };
+    return { requestId, failure: messageOf(error) };
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type { ClassicLevel } from "classic-level";
 import { rootCause } from "../errors.ts";
+import { messageOf } from "../lib/message-of.ts";
 
 /** A change of one key; undefined removes it. */
 export interface Operation {
@@ -121,7 +122,7 @@ async function sorted<T>(call: () => Promise<T>): Promise<T> {
 /** LevelDB's answers by their class and, within "IO error", the system's words. */
 function databaseError(error: unknown): DatabaseError {
   const root = rootCause(error);
-  const message = root instanceof Error ? root.message : String(root);
+  const message = messageOf(root);
   const code = root instanceof Error && "code" in root ? String(root.code) : "";
   return new DatabaseError(kindOf(code, message), message.replace(/^IO error: /, ""), { cause: error });
 }

@@ -4,6 +4,7 @@
 import type { Secret } from "../config/keys/secret.ts";
 import { NodeError } from "../errors.ts";
 import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { type Random, systemRandom } from "../lib/random.ts";
 import type { Logger } from "../log/log.ts";
 import { DatabaseError, type OpenDatabase, openLevel } from "./database.ts";
@@ -62,7 +63,7 @@ export async function openStateStore(options: OpenStateOptions): Promise<OpenedS
     return { kind: "open", store: new RecordStore(records, open), setAside };
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === "locked") throw await inUse(path, error);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     logger.warn(
       `state cannot be stored: ${reason}; a restart of the node will end all sessions. ` +
         "Set tonearm.state.path to a folder that the node may write to, or tonearm.state.enabled to false",

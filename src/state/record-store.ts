@@ -6,6 +6,7 @@ import { truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeError } from "../errors.ts";
 import type { Timer } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import type { Operation } from "./database.ts";
 import type { LedgerEntry, Total } from "./ledger.ts";
 import { type OpenRecords, openRecords, type RecordsOptions, recordsFolder, withTotal } from "./open-records.ts";
@@ -182,7 +183,7 @@ export class RecordStore implements StateStore {
   }
 
   #unwritable(error: unknown): NodeError {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return new NodeError("state-unwritable", `the state could not be written to ${this.#options.path}: ${reason}`, {
       cause: error,
     });

@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { NodeConfig } from "../../config/node-config.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { NODE_BUNDLE_HEADING } from "../../observability/support-bundle/node-bundle.ts";
 import { askOwnNode } from "../own-node.ts";
 
@@ -31,7 +32,7 @@ export async function askNode(server: NodeConfig["server"], key: string): Promis
     return readAnswer(response.statusCode ?? 0, await textOf(response));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
-    const why = code ?? (error instanceof Error ? error.message : String(error));
+    const why = code ?? messageOf(error);
     const advice = code === "ECONNREFUSED" ? "nothing listens there" : "is server.address the node's?";
     return { reason: `${address}, port ${port}: ${why}; ${advice}` };
   }

@@ -4,6 +4,7 @@
 
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { Json } from "../../plugin-api/plugin.ts";
 import { booleanField, textField } from "../protocol/json-fields.ts";
 import { text } from "../protocol/json-of.ts";
@@ -100,7 +101,7 @@ async function call(sources: SourceControl, name: string, argument: Json): Promi
   try {
     value = await sources.call(PLUGIN, name, argument);
   } catch (error) {
-    throw new ApiError(500, error instanceof Error ? error.message : String(error), { cause: error });
+    throw new ApiError(500, messageOf(error), { cause: error });
   }
   if (value === undefined) throw notRegistered();
   return value;

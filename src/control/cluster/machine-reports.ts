@@ -8,6 +8,7 @@ import type { MachineLink } from "../../cluster/machine-link.ts";
 import type { Membership } from "../../cluster/membership.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { MachineCalls } from "./machine-calls.ts";
 import { readJson } from "./read-json.ts";
 
@@ -168,7 +169,7 @@ export class MachineReports {
       if (text !== undefined && text.length <= ANSWER_LENGTH_MAX) return { kind: "answered", text };
       return { kind: "silent", reason: "its answer is too long" };
     } catch (error) {
-      return { kind: "silent", reason: error instanceof Error ? error.message : String(error) };
+      return { kind: "silent", reason: messageOf(error) };
     }
   }
 

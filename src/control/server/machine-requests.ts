@@ -3,6 +3,7 @@
 // REST server.
 
 import type { MachineLoad } from "../../cluster/machine.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { accountFor } from "../access/account.ts";
 import type { ApiContext } from "../api/api-context.ts";
@@ -94,7 +95,7 @@ function outcomeOf(answer: MachineReport["answer"]): Said["outcome"] {
     const read = readAnswer(answer.text);
     return read.kind === "moved" ? { kind: "empty" } : answered(read.status, read.body);
   } catch (error) {
-    return { kind: "silent", reason: error instanceof Error ? error.message : String(error) };
+    return { kind: "silent", reason: messageOf(error) };
   }
 }
 

@@ -6,6 +6,7 @@ import { readFileSync, statSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { PemSource, TlsSettings } from "../../config/tls-rules.ts";
 import { NodeError } from "../../errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 
 /** A chain with its key has some kilobytes. */
 const FILE_MAX_BYTES = 1024 * 1024;
@@ -88,7 +89,7 @@ function explained<Result>(key: string, work: () => Result): Result {
     return work();
   } catch (error) {
     if (error instanceof NodeError) throw error;
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     const isOldStore = key === "server.ssl.key-store" && /unsupported/i.test(words);
     const meaning = isOldStore
       ? OLD_STORE

@@ -3,6 +3,7 @@
 
 import { compileOpusEncoder, OpusEncoderKernel } from "@tonearm/opus-encoder";
 import { NodeError } from "../../errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { readWasmCodec, type WasmCodecName } from "../../lib/read-wasm-codec.ts";
 import type { WasmCodec } from "../../lib/wasm-codec.ts";
 import type { WasmModule } from "../../lib/web-assembly.ts";
@@ -86,7 +87,7 @@ async function readCodec(source: CodecSource, name: WasmCodecName): Promise<Wasm
   try {
     return await source.readWasm(name);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const message = `loading the library that decodes ${name}: ${reason}; install Tonearm again`;
     throw new NodeError("codec-unavailable", message, { cause });
   }

@@ -2,6 +2,7 @@
 // left out, because they often carry tokens. Audio thread.
 
 import { NodeError, rootCause } from "../../errors.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { describeUrl } from "../../lib/parse-url.ts";
 import { BAN_STATUS } from "../../network/site-refusals.ts";
 
@@ -149,7 +150,7 @@ function reasonOf(error: unknown): string {
   const code = codeOf(root);
   const known = CONNECTION_REASONS[code];
   if (known !== undefined) return known;
-  const text = root instanceof Error ? root.message : String(root);
+  const text = messageOf(root);
   return code === "" || text.includes(code) ? text : `${text} (${code})`;
 }
 

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import type { OpusCacheEvent, OpusCacheKey } from "../../bridge/opus-cache.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { FrameRecorder } from "../demux/demuxer.ts";
 import { FRAMES_AHEAD_MAX } from "../format/audio-format.ts";
 import { ENTRY_HEAD_BYTES, EntryPages, writeEntryHead } from "./entry-file.ts";
@@ -114,7 +115,7 @@ export class EntryRecorder implements FrameRecorder {
       while (this.#waitingBytes > 0) await this.#writeWaiting();
       if (this.#state === "whole") await this.#complete();
     } catch (error) {
-      this.#failure = error instanceof Error ? error.message : String(error);
+      this.#failure = messageOf(error);
       this.#state = "givenUp";
       this.#dropFrames();
     }

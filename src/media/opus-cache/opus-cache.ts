@@ -7,6 +7,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { OpusCacheAnswer, OpusCacheEvent, OpusCacheKey, OpusCacheRequest } from "../../bridge/opus-cache.ts";
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import type { WorkerSettings } from "../../bridge/worker-settings.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { onAbort } from "../../lib/on-abort.ts";
 import type { Demuxer } from "../demux/demuxer.ts";
 import { FileByteSource } from "../input/file-byte-source.ts";
@@ -135,7 +136,7 @@ export class OpusCache {
     } catch (error) {
       // Nothing was written to it.
       await handle?.close().catch(() => undefined);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#options.send({ type: "opusCacheDamaged", key, reason });
       return undefined;
     }

@@ -6,11 +6,12 @@ import { LATENESS_HISTOGRAM } from "../../bridge/audio-metrics.ts";
 import type { LeaseEnd } from "../../bridge/lease-end.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Histogram } from "../../lib/histogram.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { Sockets } from "../../network/sockets.ts";
 import { FRAME_MS } from "../format/audio-format.ts";
 import { RING_FRAMES } from "./frame-ring.ts";
 import type { OpenRtpSender, PacerCommand, PacerEvent, RtpSenderId } from "./pacer-messages.ts";
-import { RtpSender, reasonOf } from "./rtp-sender.ts";
+import { RtpSender } from "./rtp-sender.ts";
 
 /** Interval of the lateness reports to a worker. */
 const REPORT_MS = 500;
@@ -152,7 +153,7 @@ export class Pacer {
     try {
       rtpSender = new RtpSender({ open, socket: sockets.createUdp(), clock, maySend, send: worker.send });
     } catch (error) {
-      worker.send({ type: "unreachable", rtpSenderId, reason: reasonOf(error) });
+      worker.send({ type: "unreachable", rtpSenderId, reason: messageOf(error) });
       return;
     }
     worker.rtpSenders.set(rtpSenderId, rtpSender);

@@ -2,6 +2,7 @@
 // them and sends them over UDP. Outlives the session's WebSocket across a resume. Pacer thread.
 
 import { type Clock, wrapTimers } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { DatagramSocket } from "../../network/sockets.ts";
 import { FrameRingReader, RING_FRAMES } from "./frame-ring.ts";
 import { createHandlerGuard, type HandlerGuard } from "./handler-guard.ts";
@@ -70,7 +71,7 @@ export class RtpSender {
       const found = await this.#udp.discover(ssrc, this.#closing.signal);
       if (!this.#isClosed) send({ type: "discovered", rtpSenderId, found });
     } catch (error) {
-      if (!this.#isClosed) send({ type: "unreachable", rtpSenderId, reason: reasonOf(error) });
+      if (!this.#isClosed) send({ type: "unreachable", rtpSenderId, reason: messageOf(error) });
     }
   }
 
@@ -151,11 +152,6 @@ export class RtpSender {
     if (this.#isClosed) return;
     const { open, send } = this.#options;
     this.close();
-    send({ type: "dead", rtpSenderId: open.rtpSenderId, reason: reasonOf(error) });
+    send({ type: "dead", rtpSenderId: open.rtpSenderId, reason: messageOf(error) });
   }
-}
-
-/** The reported text of an error. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

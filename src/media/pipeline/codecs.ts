@@ -3,6 +3,7 @@
 // thread.
 
 import { OpusEncoder, type OpusEncoderKernel } from "@tonearm/opus-encoder";
+import { messageOf } from "../../lib/message-of.ts";
 import type { Logger } from "../../log/log.ts";
 import { type CodecModules, ownCodecModules } from "../decode/codec-modules.ts";
 import { createDecoder, type DecoderParts } from "../decode/create-decoder.ts";
@@ -127,7 +128,7 @@ export class Codecs implements CodecSupply {
       // The pool is never loaded again, so this is one line in each worker.
       this.#logger?.warn(
         "Tonearm's Opus encoder failed to load: libopus encodes, at three times the CPU; run `tonearm doctor`",
-        { reason: error instanceof Error ? error.message : String(error) },
+        { reason: messageOf(error) },
       );
       return pool;
     }

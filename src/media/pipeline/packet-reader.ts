@@ -4,6 +4,7 @@
 import type { PlayableInput } from "../../bridge/playable-input.ts";
 import { NodeError } from "../../errors.ts";
 import type { Timer } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { Demuxer, FrameRecorder, StationTimes } from "../demux/demuxer.ts";
 import { FRAME_MS, FRAME_SAMPLES, SAMPLES_PER_MS } from "../format/audio-format.ts";
 import type { AudioStream, Packet } from "../format/packet.ts";
@@ -583,8 +584,4 @@ export class PacketReader {
     );
     this.#options.onProgress();
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -8,6 +8,7 @@ import type { TrackLoader } from "../../control/sources/track-loader.ts";
 import { NodeError } from "../../errors.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { WorkOptions } from "../../lib/owners.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Track } from "../../track/track.ts";
@@ -134,6 +135,6 @@ export class LyricsProviders {
   #warn(message: string, error: unknown): void {
     const tally = this.#warnings.get(message) ?? new Tally(this.#options, message);
     this.#warnings.set(message, tally);
-    tally.count({ reason: error instanceof Error ? error.message : String(error) });
+    tally.count({ reason: messageOf(error) });
   }
 }

@@ -4,6 +4,7 @@
 import type { OwnNodeEvent, ToldEvent } from "../../bridge/plugin-players.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Counts } from "../../lib/counts.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { moreThan, type Owner } from "../../lib/owners.ts";
 import { pause } from "../../lib/pause.ts";
 import type { Logger } from "../../log/log.ts";
@@ -130,7 +131,7 @@ class EventQueue {
       return true;
     } catch (error) {
       if (runner.state === "off") this.#clear();
-      else if (!signal.aborted) this.#onDropped(error instanceof Error ? error.message : String(error));
+      else if (!signal.aborted) this.#onDropped(messageOf(error));
       return false;
     }
   }

@@ -5,6 +5,7 @@ import type { BackendReport, Learnt, PluginManifest, PluginSettings } from "../.
 import type { Threads } from "../../control/workers/threads.ts";
 import { NodeError } from "../../errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { Logger } from "../../log/log.ts";
 import {
   type PluginReplies,
@@ -313,7 +314,7 @@ export class PluginRunner {
   }
 
   #asOff(error: unknown): NodeError {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     const rest = this.#problem === undefined ? "; the old one stays in use" : "";
     return new NodeError("plugin-off", `reloading the plugin ${this.#options.name} failed: ${text}${rest}`, {
       cause: error,

@@ -14,6 +14,7 @@ import type { NodeConfig } from "../../config/node-config.ts";
 import { routingOf } from "../../control/workers/to-worker-settings.ts";
 import { canonicalName } from "../../lib/canonical-name.ts";
 import { parseFlag } from "../../lib/flag-words.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { parseProxyUrl } from "../../lib/parse-url.ts";
 import { hasText, isTreeList, type PlainTree, type PlainTreeMap } from "../../lib/plain-tree.ts";
 import type { OptionSchema } from "../../plugin-api/plugin.ts";
@@ -177,7 +178,7 @@ function planEntry(
   try {
     module = findModule(entry, cwd);
   } catch (error) {
-    problem = error instanceof Error ? error.message : String(error);
+    problem = messageOf(error);
   }
   return {
     name: nameOf(entry),

@@ -19,6 +19,7 @@ import { RemoteError } from "../../bridge/wire-error.ts";
 import { NodeError } from "../../errors.ts";
 import { FILTER_IMPORT_MS_MAX } from "../../filters/module-filters.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import { pause } from "../../lib/pause.ts";
 import { REDACTED, redactText } from "../../lib/redact-text.ts";
 import { createCpuClock } from "../../lib/thread-cpu.ts";
@@ -82,7 +83,7 @@ export async function startPlugin(environment: PluginEnvironment): Promise<void>
     living = new LivingPlugin(plugin, environment);
     await living.setUp();
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     const problem = redactText(living?.hide(text) ?? text, PROBLEM_LENGTH_MAX);
     const areOptionsWrong = error instanceof WrongOptionsError;
     port.postMessage({ type: "unusable", name: plugin?.name, problem, areOptionsWrong });

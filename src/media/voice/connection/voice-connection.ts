@@ -9,6 +9,7 @@ import type { WorkerSettings } from "../../../bridge/worker-settings.ts";
 import { NodeError, rootCause } from "../../../errors.ts";
 import { type Clock, type Timer, wrapTimers } from "../../../lib/clock.ts";
 import { CLOSE_ABNORMAL, CLOSE_NORMAL } from "../../../lib/close-codes.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import type { Random } from "../../../lib/random.ts";
 import type { Logger } from "../../../log/log.ts";
 import type { Sockets } from "../../../network/sockets.ts";
@@ -481,13 +482,8 @@ function isTransient(cause: unknown, { isPatient }: Pick<Target, "isPatient">): 
 }
 
 function describe({ code, reason }: VoiceClose, cause: unknown): string {
-  if (cause !== undefined) return rootMessage(cause);
+  if (cause !== undefined) return messageOf(rootCause(cause));
   return reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`;
-}
-
-function rootMessage(cause: unknown): string {
-  const root = rootCause(cause);
-  return root instanceof Error ? root.message : String(root);
 }
 
 function connectFailed(why: string, cause?: unknown): NodeError {

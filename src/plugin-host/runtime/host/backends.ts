@@ -8,6 +8,7 @@
 import type { BackendReport } from "../../../bridge/plugin-messages.ts";
 import { RemoteError } from "../../../bridge/wire-error.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import { accountOf, type Owner } from "../../../lib/owners.ts";
 import { redactText } from "../../../lib/redact-text.ts";
 import { SharedMap } from "../../../lib/shared-map.ts";
@@ -210,7 +211,7 @@ class CircuitBreaker implements Backend {
     const { totals, hide } = this.#options;
     this.#working.delete(owner.at(-1) ?? "");
     totals.failed += 1;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const text = redactText(hide(message)).slice(0, ERROR_LENGTH_MAX);
     this.#lastError = { text, error };
     totals.lastError = text;

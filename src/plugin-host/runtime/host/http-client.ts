@@ -5,6 +5,7 @@ import type { Dispatcher } from "undici";
 import type { PluginSettings } from "../../../bridge/plugin-messages.ts";
 import { NodeError, rootCause } from "../../../errors.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import { messageOf } from "../../../lib/message-of.ts";
 import { describeUrl, parseUrl } from "../../../lib/parse-url.ts";
 import type { DispatcherPool } from "../../../network/dispatcher-pool.ts";
 import { followRedirects, type Hop } from "../../../network/follow-redirects.ts";
@@ -271,7 +272,7 @@ const fromThisMachine: Leave = ({ sendFrom }) => sendFrom(undefined);
 
 /** No address to send from was available. */
 function unsent(error: unknown): SourceError {
-  return new SourceError("busy", error instanceof Error ? error.message : String(error), { cause: error });
+  return new SourceError("busy", messageOf(error), { cause: error });
 }
 
 function unreachable(url: URL, error: unknown): SourceError {
@@ -279,6 +280,6 @@ function unreachable(url: URL, error: unknown): SourceError {
   const root = rootCause(error);
   const known = [error, root].find((candidate) => candidate instanceof NodeError);
   const reason = known ?? root;
-  const text = reason instanceof Error ? reason.message : String(reason);
+  const text = messageOf(reason);
   return new SourceError("unreachable", `${describe(url.href)} cannot be reached: ${text}`, { cause: error });
 }
