@@ -95,11 +95,11 @@ export class FileBranch implements Demuxer {
       if (packet !== undefined) continue;
       if (this.#direct !== undefined) return undefined;
       const { end, first } = this.#shared;
-      const isBehind = this.#number < first;
-      if (!isBehind && end === undefined) await this.#pull();
-      else if (!isBehind && end?.error === undefined) return undefined;
-      else if (!isBehind && this.isHost) throw end?.error;
-      else await this.#continueAlone();
+      const isLost = this.#number < first || (end?.error !== undefined && !this.isHost);
+      if (isLost) await this.#continueAlone();
+      else if (end === undefined) await this.#pull();
+      else if (end.error === undefined) return undefined;
+      else throw end.error;
     }
   }
 
