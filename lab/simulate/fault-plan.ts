@@ -59,7 +59,7 @@ export const RECONNECT_MS_MAX = 11_000;
  * Violations of a bot that has not received a change of the encryption. Never `dave-frame-downgraded`: a bot that has
  * received nothing continues to encrypt, or sends nothing.
  */
-const UNKNOWING: readonly ViolationKind[] = ["dave-frame-early", "dave-frame-plain", "dave-frame-undecryptable"];
+export const UNKNOWING: readonly ViolationKind[] = ["dave-frame-early", "dave-frame-plain", "dave-frame-undecryptable"];
 
 export const FAULT_PLAN: readonly InjectedFault[] = [
   {

@@ -7,7 +7,7 @@ import { pause } from "../../src/lib/pause.ts";
 import { OVERTAKE_MS } from "../discord/stop-rules.ts";
 import type { ViolationKind } from "../discord/violations.ts";
 import type { VoiceSession } from "../discord/voice-session.ts";
-import { type Scene, UNANSWERED } from "./fault-plan.ts";
+import { type Scene, UNANSWERED, UNKNOWING } from "./fault-plan.ts";
 
 /** The node's longest wait before its next connection attempt, with its spread and the attempt. */
 const BACK_OFF_MS = 10_600;
@@ -84,7 +84,8 @@ export class GatewayAbsence {
 
   /**
    * The gateway's connection is cut. Answers of the bot in transit are lost, and a resume repeats only messages of
-   * Discord; requests of Discord during that time are answered when the bot is back.
+   * Discord; requests of Discord during that time are answered when the bot is back, and changes of the encryption are
+   * followed then.
    */
   async cut(): Promise<void> {
     const { clock, excuse } = this.#options;
@@ -93,7 +94,7 @@ export class GatewayAbsence {
     await pause(clock, POLL_MS);
     await this.#pollUntil(
       () => !this.isCut,
-      () => excuse(UNANSWERED, CAUGHT_UP_MS),
+      () => excuse([...UNANSWERED, ...UNKNOWING], CAUGHT_UP_MS),
     );
   }
 
