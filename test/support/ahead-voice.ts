@@ -23,6 +23,8 @@ export class AheadVoice extends UndiagnosedVoice {
   stopCount = 0;
   /** No frame leaves, whenever it is due. */
   isStalled = false;
+  /** Its WebSocket is lost: audio may continue, but not begin. */
+  isDetached = false;
   revokedCount = 0;
   readonly #clock: FakeClock;
   readonly #left: SentFrame[] = [];
@@ -68,6 +70,7 @@ export class AheadVoice extends UndiagnosedVoice {
 
   stopSpeaking(): void {
     this.stopCount += 1;
+    if (this.isDetached) this.gate = "hold";
   }
 
   override get isFull(): boolean {

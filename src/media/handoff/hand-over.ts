@@ -129,7 +129,11 @@ export class HandOver {
     if (message.type === "frame" && this.#framesToSkip > 0) this.#framesToSkip -= 1;
     else if (message.type === "frame") this.#onFrame(sink, message);
     else if (message.type === "silence") sink.sendSilence(this.#dueMsOf(message));
-    else sink.stopSpeaking();
+    else {
+      sink.stopSpeaking();
+      // Without a gateway audio may continue, but not begin again.
+      this.#watchGate();
+    }
   }
 
   #onFrame(sink: FrameSink, message: Extract<MessageToOwner, { readonly type: "frame" }>): void {

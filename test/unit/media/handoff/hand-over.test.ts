@@ -287,6 +287,21 @@ describe("a song whose audio moves to another worker", () => {
     expect(voice.received.at(-1)).toBe(frames.length - 1);
   });
 
+  it("a moved song loses no frame when it resumes before its voice connection, which was lost while it played", async () => {
+    await playElsewhere();
+    voice.isDetached = true;
+    post({ type: "pause", playerId: OWNER_ID, isPaused: true });
+    await tick(10);
+    expect(voice.gate).toBe("hold");
+    post({ type: "pause", playerId: OWNER_ID, isPaused: false });
+    await tick(50);
+    setGate("send");
+    await tick(20);
+    const frames = voice.received.filter((number) => number >= 0);
+    expect(frames).toEqual(range(0, frames.length - 1));
+    expect(voice.received.at(-1)).toBe(frames.length - 1);
+  });
+
   it("a moved song stands still when the voice connection has failed, until there is one again", async () => {
     await playElsewhere();
     workers.owner.onFault(OWNER_ID, new Error("voice"));
