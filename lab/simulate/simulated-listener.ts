@@ -166,7 +166,7 @@ export class SimulatedListener {
     const now = this.#now();
     this.#receivedCount++;
     this.#checkSilence(now);
-    const beforeMs = this.#lastMs;
+    let sinceMs = this.#lastMs;
     this.#lastMs = now;
     // A worker that is held gets a command late.
     if (!this.#isExpected && now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.loss))
@@ -174,7 +174,10 @@ export class SimulatedListener {
     const song = Math.floor(packet / NUMBERS_PER_SONG);
     const number = packet % NUMBERS_PER_SONG;
     const begun = this.#awaited.find((one) => one.play.song === song && this.#hasBegunInTime(one, number, now));
-    if (begun !== undefined) this.#begin(begun);
+    if (begun !== undefined) {
+      this.#begin(begun);
+      sinceMs = Math.max(sinceMs, begun.requestedMs);
+    }
     // Packets in transit when it ended.
     if (song !== this.#play?.song) {
       if (now > Math.max(this.#changedMs + STOP_MS_MAX, this.#until.late))
@@ -184,7 +187,7 @@ export class SimulatedListener {
     // It plays until the next one is ready.
     if (this.#awaited.length > 0 && now > this.#until.silent + GAP_MS_MAX)
       this.#fault(`packet ${packet} of a track that was replaced`);
-    this.#follow(number, now, Math.max(0, Math.ceil((this.#lostUntilMs - beforeMs) / FRAME_MS)));
+    this.#follow(number, now, Math.max(0, Math.ceil((this.#lostUntilMs - sinceMs) / FRAME_MS)));
     this.#lostUntilMs = this.#isExpected ? this.#until.loss : Math.min(this.#until.loss, now);
     this.#last = number;
     this.#history.push({ atMs: now, number });
@@ -248,13 +251,12 @@ export class SimulatedListener {
     const pending = [play, ...this.#awaited.map((one) => one.play)];
     this.#seeks = this.#seeks.filter((seek) => seek.play !== undefined && pending.includes(seek.play));
     this.#reportedPosition = undefined;
-    this.#lostUntilMs = 0;
     this.#history.length = 0;
   }
 
   /**
-   * `lostMax`: packets that were allowed to be lost right behind the last one. The first packet after a silence shows
-   * their loss, however long the silence was.
+   * `lostMax`: packets that were allowed to be lost right behind the last one, or at the beginning. The first packet
+   * after a silence shows their loss, however long the silence was.
    */
   #follow(number: number, now: number, lostMax: number): void {
     const step = number - this.#last;

@@ -131,6 +131,22 @@ test("a pause excuses no more lost packets than were due before it, and none wit
   expect(listener.faults).toHaveLength(2);
 });
 
+test.each([
+  [10, 0],
+  [11, 1],
+])("of a track whose first packets are lost before a pause, %i are missing behind it: %i faults", (lost, faults) => {
+  receive(0, 9);
+  listener.allow({ why: "datagrams lost", lossMs: 500 });
+  nowMs += 10 * FRAME_MS;
+  listener.expect(SECOND, 1000);
+  nowMs += 10 * FRAME_MS;
+  listener.pause(true);
+  nowMs += 60_000;
+  listener.pause(false);
+  receive(SECOND_PACKET + lost, SECOND_PACKET + 20);
+  expect(listener.faults).toHaveLength(faults);
+});
+
 test("packets lost before a silence are no fault behind it, and no more than were due while they might be lost", () => {
   const loseConnection = (): void => {
     listener.allow({ why: "cut", silentMs: 60_000, lossMs: 200 });
