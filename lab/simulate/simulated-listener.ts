@@ -198,7 +198,9 @@ export class SimulatedListener {
   reportPosition(positionMs: number, agoMs: number): void {
     const now = this.#now();
     const isQuiet = now > Math.max(...Object.values(this.#until), this.#changedMs) + POSITION_REST_MS;
-    if (!isQuiet || !this.#isExpected || this.#awaited.length > 0 || this.#seeks.length > 0) {
+    // Its end may have been reported to a connection that was cut.
+    const isOver = this.isAtEnd && positionMs === 0;
+    if (isOver || !isQuiet || !this.#isExpected || this.#awaited.length > 0 || this.#seeks.length > 0) {
       this.#reportedPosition = undefined;
       return;
     }

@@ -261,3 +261,14 @@ test("a replaced track that plays longer than the next one may take to start is 
   receive(60, 70);
   expect(listener.faults).not.toEqual([]);
 });
+
+test.each([
+  [14_999, 0],
+  [14_998, 1],
+])("position 0 after packet %i of 15,000: %i faults", (last, faults) => {
+  listener.expectSeek(14_900, 1000);
+  receive(14_900, last);
+  nowMs += 5000;
+  listener.reportPosition(0, 0);
+  expect(listener.faults).toHaveLength(faults);
+});
